@@ -1,0 +1,60 @@
+"""ordinate: coordinates from comparisons.
+
+People answer "which of these two is closer to this one?"; ordinate turns the answers into a map.
+Every public name loads on first use, so that importing the package stays cheap.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ordinate import answers, metrics, simulate
+    from ordinate._parallel import threads
+    from ordinate.metrics import align, procrustes_error, purity, triplet_error
+    from ordinate.simulate import sample_points, sample_triplets
+    from ordinate.splits import TripletKFold
+    from ordinate.triplets import Triplets, as_triplets
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Triplets": "triplets",
+    "as_triplets": "triplets",
+    "TripletKFold": "splits",
+    "align": "metrics",
+    "procrustes_error": "metrics",
+    "purity": "metrics",
+    "triplet_error": "metrics",
+    "sample_points": "simulate",
+    "sample_triplets": "simulate",
+    "threads": "_parallel",
+}
+_MODULES = {"answers", "metrics", "simulate"}
+
+__all__ = [
+    "TripletKFold",
+    "Triplets",
+    "align",
+    "answers",
+    "as_triplets",
+    "metrics",
+    "procrustes_error",
+    "purity",
+    "sample_points",
+    "sample_triplets",
+    "simulate",
+    "threads",
+    "triplet_error",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"ordinate.{name}")
+    if name in _HOME:
+        return getattr(import_module(f"ordinate.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,75 @@
+"""Threads: how many there are, and running tasks on them.
+
+Kernels release Python's global lock, so plain threads are enough. No result may depend on how many
+there are: tasks write to places of their own, and sums are combined in the order of the tasks.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_chosen: int | None = None
+
+
+def n_threads() -> int:
+    """Return the number of threads in use.
+
+    That is what :func:`threads` says, else the environment variable ``ORDINATE_THREADS``, else the
+    number of cores this process may run on.
+    """
+    if _chosen is not None:
+        return _chosen
+    said = os.environ.get("ORDINATE_THREADS")
+    if said is not None:
+        return _positive(said, "ORDINATE_THREADS")
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    """Use this many threads inside a ``with`` block.
+
+    Examples
+    --------
+    >>> import ordinate
+    >>> with ordinate.threads(1):
+    ...     points = ordinate.sample_points(10, random_state=0)
+    """
+    global _chosen
+    before, _chosen = _chosen, _positive(number, "threads")
+    try:
+        yield
+    finally:
+        _chosen = before
+
+
+def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:
+    """Call ``function`` on every task, on all threads; results are in the order of the tasks."""
+    tasks = list(tasks)
+    workers = min(n_threads(), len(tasks))
+    if workers <= 1:
+        return [function(task) for task in tasks]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(function, tasks))
+
+
+def blocks(n_rows: int, size: int) -> list[slice]:
+    """Cut ``n_rows`` rows into consecutive slices of ``size`` rows, the last one shorter."""
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def _positive(number: object, name: str) -> int:
+    try:
+        value = int(str(number))
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+    return value

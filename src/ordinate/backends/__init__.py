@@ -1,0 +1,35 @@
+"""Kernels: what one block of triplets adds up to. They take plain arrays and know nothing else.
+
+``numpy_`` is the plain truth; ``numba_`` has the same functions, compiled. Each pair is tested
+against the other.
+"""
+
+import warnings
+from importlib import import_module
+from types import ModuleType
+
+from ordinate._checks import check_choice
+
+NAMES = ("auto", "numba", "numpy")
+
+_auto: ModuleType | None = None
+
+
+def load(name: str = "auto") -> ModuleType:
+    """Return a backend's module; "auto" is numba's, or NumPy's, with a warning, without numba."""
+    check_choice("backend", name, NAMES)
+    if name != "auto":
+        return import_module(f"ordinate.backends.{name}_")
+    global _auto
+    if _auto is None:
+        try:
+            _auto = import_module("ordinate.backends.numba_")
+        except ImportError as error:
+            warnings.warn(
+                f"numba could not be imported ({error}): ordinate works on its plain NumPy "
+                "backend, which gives the same results more slowly",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            _auto = import_module("ordinate.backends.numpy_")
+    return _auto

@@ -1,0 +1,173 @@
+"""How good a map is: against the truth, against answers, against classes."""
+
+from typing import Any
+
+import numpy as np
+
+from ordinate._checks import check_points, check_whole
+from ordinate._parallel import blocks, run
+from ordinate.simulate import pair_distances, sample_triplets
+from ordinate.triplets import as_triplets
+
+BLOCK = 1 << 18
+
+
+def align(points: Any, reference: Any, *, scale: bool = False) -> np.ndarray:
+    """Move, turn and mirror a map so that it lies as close to the reference as it can.
+
+    Parameters
+    ----------
+    points, reference : array-like, shape (n, d)
+    scale : bool
+        Stretch it too, by one factor.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+        The aligned map, with the reference's mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ordinate import align
+    >>> square = np.array([[0.0, 0], [0, 1], [1, 1], [1, 0]])
+    >>> turned = square @ [[0, 1], [-1, 0]] + 5
+    >>> bool(np.allclose(align(turned, square), square))
+    True
+    """
+    X, reference = _same_shape(points, reference)
+    centre = reference.mean(axis=0)
+    X, Y = X - X.mean(axis=0), reference - centre
+    # The best orthogonal Q for min |X Q - Y| is U V' of X'Y = U S V'; the best factor tr S / |X|^2.
+    U, S, Vt = np.linalg.svd(X.T @ Y)
+    norm = (X**2).sum()
+    factor = S.sum() / norm if scale and norm > 0 else 1.0
+    return factor * X @ (U @ Vt) + centre
+
+
+def procrustes_error(
+    points: Any, reference: Any, *, scale: bool = False, relative: bool = False
+) -> float:
+    """Return the Frobenius distance of two maps after the best alignment.
+
+    That is ``min |X Q - Y|`` over orthogonal Q, both centred: the paper's Procrustes distance.
+
+    Parameters
+    ----------
+    points, reference : array-like, shape (n, d)
+        The map to judge, and the truth.
+    scale : bool
+        Allow the best factor too.
+    relative : bool
+        Divide by the norm of the centred reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ordinate import procrustes_error, sample_points
+    >>> truth = sample_points(100, random_state=0)
+    >>> print(f"{procrustes_error(1.1 * truth, truth, relative=True):.3f}")
+    0.100
+    >>> print(f"{procrustes_error(1.1 * truth, truth, scale=True):.3f}")
+    0.000
+    """
+    X, Y = _same_shape(points, reference)
+    error = np.linalg.norm(align(X, Y, scale=scale) - Y)
+    if not relative:
+        return float(error)
+    norm = np.linalg.norm(Y - Y.mean(axis=0))
+    if norm == 0:
+        raise ValueError("a relative error needs a reference whose points are not all the same")
+    return float(error / norm)
+
+
+def triplet_error(
+    embedding: Any,
+    triplets: Any = None,
+    *,
+    truth: Any = None,
+    n_triplets: int = 100_000,
+    random_state: Any = None,
+) -> float:
+    """Return the share of triplets that a map gets wrong; ties count half, rows by their weight.
+
+    Parameters
+    ----------
+    embedding : array-like, shape (n_items, d)
+    triplets : triplets in any form
+        The answers to compare with.
+    truth : array-like, shape (n_items, d'), optional
+        True positions, in place of `triplets`: questions are drawn at random and answered by them.
+    n_triplets : int
+        How many questions to draw, with `truth`.
+    random_state : int, Generator or None
+        For drawing them.
+
+    Examples
+    --------
+    >>> from ordinate import sample_points, triplet_error
+    >>> triplet_error([[0.0], [1.0], [3.0]], [[0, 1, 2], [1, 0, 2], [2, 0, 1]])
+    0.333...
+    >>> truth = sample_points(100, random_state=0)
+    >>> triplet_error(-truth, truth=truth, random_state=0)
+    0.0
+    """
+    X = check_points("embedding", embedding)
+    if (triplets is None) == (truth is None):
+        raise ValueError("give either triplets or truth")
+    if truth is not None:
+        Y = check_points("truth", truth)
+        if len(X) != len(Y):
+            raise ValueError(f"embedding has {len(X)} rows, but truth has {len(Y)}")
+        n_triplets = check_whole("n_triplets", n_triplets)
+        data = sample_triplets(Y, n_triplets, noise="none", random_state=random_state)
+    else:
+        data = as_triplets(triplets, n_items=len(X))
+    wrong = _wrong(X, data.rows)
+    return float(np.average(wrong, weights=data.weight))
+
+
+def purity(clusters: Any, classes: Any) -> float:
+    """Return the share of items that belong to the commonest class of their cluster.
+
+    Parameters
+    ----------
+    clusters, classes : array-like, shape (n,)
+
+    Examples
+    --------
+    >>> from ordinate import purity
+    >>> purity([0, 0, 0, 1, 1], ["a", "a", "b", "b", "b"])
+    0.8
+    """
+    found, true = np.asarray(clusters), np.asarray(classes)
+    if found.ndim != 1 or found.shape != true.shape or found.size == 0:
+        raise ValueError(
+            "clusters and classes must be lists of the same length, one entry per item; "
+            f"got shapes {found.shape} and {true.shape}"
+        )
+    cluster = np.unique(found, return_inverse=True)[1].reshape(-1)
+    kinds, kind = np.unique(true, return_inverse=True)
+    table = np.bincount(cluster * len(kinds) + kind.reshape(-1))
+    table = np.pad(table, (0, -len(table) % len(kinds))).reshape(-1, len(kinds))
+    return float(table.max(axis=1).sum() / len(found))
+
+
+def _wrong(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return 1 for each row that the map contradicts, 0.5 for a tie, else 0."""
+    wrong = np.empty(len(rows))
+
+    def compare(part: slice) -> None:
+        anchor, near, far = rows[part].T
+        difference = pair_distances(X, anchor, near) - pair_distances(X, anchor, far)
+        wrong[part] = (1 + np.sign(difference)) / 2
+
+    run(compare, blocks(len(rows), BLOCK))
+    return wrong
+
+
+def _same_shape(points: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
+    X, Y = check_points("points", points), check_points("reference", reference)
+    if X.shape != Y.shape:
+        raise ValueError(f"points and reference must have the same shape: {X.shape} and {Y.shape}")
+    return X, Y

@@ -1,0 +1,114 @@
+"""Rows of triplets as a plain array ``(m, 3)``: checking them, and grouping them by anchor."""
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ordinate import backends
+from ordinate._checks import check_integers, check_whole
+from ordinate._parallel import blocks, n_threads, run
+
+LARGEST_ID = np.iinfo(np.int32).max - 1
+SCAN_BLOCK = 1 << 20
+
+
+def check_rows(rows: Any, n_items: int | None) -> tuple[np.ndarray, int]:
+    """Return sound rows as a read-only int32 array and the number of items, or raise."""
+    if n_items is not None:
+        n_items = check_whole("n_items", n_items, least=3, most=LARGEST_ID + 1)
+    array = check_integers("triplets", rows)
+    if array.size == 0:
+        raise ValueError("there are no triplets: the input is empty")
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ValueError(
+            f"triplets must be an array of shape (m, 3), rows (anchor, near, far); "
+            f"got shape {array.shape}"
+        )
+    array = read_only(np.ascontiguousarray(array))
+    limit = LARGEST_ID + 1 if n_items is None else n_items
+    parts = blocks(len(array), SCAN_BLOCK)
+    scan = backends.load().scan_rows
+    scans = run(lambda part: scan(array[part], limit), parts)
+    n_bad = sum(bad for bad, _, _ in scans)
+    if n_bad:
+        first = next(p.start + at for p, (bad, at, _) in zip(parts, scans, strict=True) if bad)
+        raise ValueError(_bad_row(first, array[first].tolist(), limit, n_bad, len(array)))
+    if n_items is None:
+        n_items = _count_items(max(largest for _, _, largest in scans), len(array))
+    return read_only(array.astype(np.int32, copy=False)), n_items
+
+
+def _bad_row(row: int, ids: list[int], n_items: int, n_bad: int, n_rows: int) -> str:
+    if len(set(ids)) < 3:
+        what = "names an item twice; the three items of a triplet must differ"
+    elif min(ids) < 0:
+        what = "has a negative id; ids count from 0"
+    else:
+        what = f"has an id beyond {n_items - 1:,}, the last of n_items={n_items:,}"
+        if max(ids) == n_items:
+            what += " (do the ids count from 1? then subtract 1)"
+    return f"row {row} {ids} {what} ({n_bad:,} bad rows of {n_rows:,})"
+
+
+def _count_items(largest: int, n_rows: int) -> int:
+    # m rows name at most 3m items: ids far beyond that are labels, and would fill the memory.
+    if largest >= max(1_000_000, 30 * n_rows):
+        raise ValueError(
+            f"ids reach {largest:,} in {n_rows:,} rows, so that almost all items would be in no "
+            "row: pass labels with Triplets.from_columns(anchor, near, far), or n_items if this "
+            "is what you mean"
+        )
+    return largest + 1
+
+
+def group_by_anchor(
+    rows: np.ndarray, n_items: int, backend: ModuleType, columns: tuple[np.ndarray, ...] = ()
+) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+    """Bring rows with equal anchors together, anchors in increasing order.
+
+    Rows of one anchor keep their order. Rows already in order are returned as they are, not copied.
+
+    Parameters
+    ----------
+    rows : ndarray of int32, shape (m, 3)
+    n_items : int
+    backend : module
+    columns : tuple of ndarray, each of shape (m,)
+        Numbers that go with the rows.
+
+    Returns
+    -------
+    rows : ndarray, shape (m, 3)
+    starts : ndarray of int64, shape (n_items + 1,)
+        The rows of anchor i are ``rows[starts[i]:starts[i + 1]]``.
+    columns : tuple of ndarray
+    """
+    # The sort is stable, so that the number of parts does not show in the result.
+    parts = blocks(len(rows), -(-len(rows) // n_threads()))
+    counted = run(lambda part: backend.count_anchors(rows[part], n_items), parts)
+    counts = np.array([count for count, _ in counted])
+    starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    firsts = rows[[part.start for part in parts], 0]
+    lasts = rows[[part.stop - 1 for part in parts], 0]
+    if all(in_order for _, in_order in counted) and (firsts[1:] >= lasts[:-1]).all():
+        return rows, starts, columns
+    free = starts[:-1] + np.cumsum(counts, axis=0) - counts
+
+    def sort(values: np.ndarray) -> np.ndarray:
+        out = np.empty(values.shape, values.dtype)
+        places = free.copy()
+        run(
+            lambda i: backend.scatter_by_anchor(rows[parts[i]], values[parts[i]], places[i], out),
+            range(len(parts)),
+        )
+        return out
+
+    return sort(rows), starts, tuple(sort(column[:, None])[:, 0] for column in columns)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written to."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view

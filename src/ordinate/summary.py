@@ -1,0 +1,189 @@
+"""What a table of triplets holds, and what is odd about it."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A report on triplets; ``print`` shows it, ``as_dict`` gives plain values for JSON.
+
+    Attributes
+    ----------
+    n_rows, n_items : int
+    n_unused : int
+        Items that occur in no row.
+    unused : list of int
+        The first of them, at most ten.
+    n_anchors : int
+        Items that are an anchor.
+    rows_per_anchor : tuple of int
+        Smallest, median and largest number of rows of an anchor.
+    n_questions : int
+        Distinct questions: an anchor and an unordered pair.
+    n_duplicates : int
+        Rows beyond the first of equal rows.
+    n_contradicted : int
+        Questions that were answered both ways.
+    contradicted_share : float or None
+        Their share of the questions asked more than once; None if none was.
+    consistency : float or None
+        How often two answers to the same question agree; None if no question was asked twice.
+        People who always answer alike reach 1, coin tosses 0.5.
+    n_agreement_pairs : int
+        Pairs of answers behind `consistency`.
+    n_parts : int
+        Connected parts of the items that occur: items of different parts share no row, directly or
+        through others, so that their positions relative to each other are unknown.
+    looks_one_based : bool
+        Ids were given as numbers, item 0 occurs in no row, and nine in ten others do.
+    n_answers : int or None
+    n_participants : int or None
+    rows_per_participant : tuple of int or None
+        Smallest, median and largest number of rows of a participant.
+    """
+
+    n_rows: int
+    n_items: int
+    n_unused: int
+    unused: list[int]
+    n_anchors: int
+    rows_per_anchor: tuple[int, int, int]
+    n_questions: int
+    n_duplicates: int
+    n_contradicted: int
+    contradicted_share: float | None
+    consistency: float | None
+    n_agreement_pairs: int
+    n_parts: int
+    looks_one_based: bool
+    n_answers: int | None
+    n_participants: int | None
+    rows_per_participant: tuple[int, int, int] | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<22}{value:>7}{note}" for name, value, note in self._lines())
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        unused = f"  ids {self.unused}{' ...' if self.n_unused > 10 else ''}"
+        lines = [
+            ("rows", f"{self.n_rows:,}", ""),
+            ("items", f"{self.n_items:,}", ""),
+            ("items in no row", f"{self.n_unused:,}", unused if self.n_unused else ""),
+            ("anchors", f"{self.n_anchors:,}", _each(self.rows_per_anchor)),
+            ("questions", f"{self.n_questions:,}", ""),
+            ("duplicate rows", f"{self.n_duplicates:,}", ""),
+        ]
+        if self.consistency is None or self.contradicted_share is None:
+            lines.append(("consistency", "unknown", "  no question was asked twice"))
+        else:
+            share = f"  {self.contradicted_share:.1%} of the questions asked more than once"
+            pairs = f"  two answers agree, from {self.n_agreement_pairs:,} pairs of answers"
+            lines.append(("contradicted", f"{self.n_contradicted:,}", share))
+            lines.append(("consistency", f"{self.consistency:.1%}", pairs))
+        note = "  parts cannot be placed relative to each other" if self.n_parts > 1 else ""
+        lines.append(("connected parts", f"{self.n_parts:,}", note))
+        if self.n_answers is not None:
+            lines.append(("answers", f"{self.n_answers:,}", ""))
+        if self.rows_per_participant is not None:
+            each = _each(self.rows_per_participant)
+            lines.append(("participants", f"{self.n_participants:,}", each))
+        if self.looks_one_based:
+            lines.append(("ids look 1-based", "yes", "  item 0 is in no row: subtract 1?"))
+        return lines
+
+
+def summarise(
+    rows: np.ndarray,
+    n_items: int,
+    *,
+    weight: np.ndarray | None,
+    answer: np.ndarray | None,
+    participant: np.ndarray | None,
+    participant_labels: np.ndarray | None,
+    ids_given: bool,
+) -> Summary:
+    """Report on rows ``(m, 3)``; see :class:`Summary` for what is reported.
+
+    ``ids_given`` says that the number of items was counted from the ids, without labels.
+    """
+    mentions = np.bincount(rows.ravel(), minlength=n_items)
+    unused = np.flatnonzero(mentions == 0)
+    per_anchor = np.bincount(rows[:, 0], minlength=n_items)
+    times_first, times_second = _votes(rows, n_items, weight)
+    times = times_first + times_second
+    repeated = times > 1
+    contradicted = (times_first > 0) & (times_second > 0)
+    n_pairs = float((times * (times - 1) / 2).sum())
+    agreeing = (times_first * (times_first - 1) + times_second * (times_second - 1)) / 2
+    per_participant = None
+    if participant is not None and participant_labels is not None:
+        per_participant = np.bincount(participant, minlength=len(participant_labels))
+        per_participant = per_participant[per_participant > 0]
+    n_distinct = int((times_first > 0).sum() + (times_second > 0).sum())
+    return Summary(
+        n_rows=len(rows),
+        n_items=n_items,
+        n_unused=len(unused),
+        unused=unused[:10].tolist(),
+        n_anchors=int((per_anchor > 0).sum()),
+        rows_per_anchor=_spread(per_anchor[per_anchor > 0]),
+        n_questions=len(times),
+        n_duplicates=len(rows) - n_distinct,
+        n_contradicted=int(contradicted.sum()),
+        contradicted_share=float(contradicted.sum() / repeated.sum()) if repeated.any() else None,
+        consistency=float(agreeing.sum() / n_pairs) if n_pairs >= 1 else None,
+        n_agreement_pairs=round(n_pairs),
+        n_parts=_n_parts(rows, n_items) - len(unused),
+        looks_one_based=ids_given and mentions[0] == 0 and len(unused) <= 1 + n_items / 10,
+        n_answers=None if answer is None else len(np.unique(answer)),
+        n_participants=None if per_participant is None else len(per_participant),
+        rows_per_participant=None if per_participant is None else _spread(per_participant),
+    )
+
+
+def _votes(
+    rows: np.ndarray, n_items: int, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each question, count the answers that called the lower id near, and the others."""
+    anchor, near, far = rows.T.astype(np.int64)
+    key = anchor * n_items + np.minimum(near, far)
+    if n_items**3 >= 2**63:
+        key = np.unique(key, return_inverse=True)[1].reshape(-1)
+    key = key * n_items + np.maximum(near, far)
+    questions, question = np.unique(key, return_inverse=True)
+    question = question.reshape(-1)
+    lower_near = near < far
+    counts = [
+        np.bincount(
+            question[chosen],
+            weights=None if weight is None else weight[chosen],
+            minlength=len(questions),
+        )
+        for chosen in (lower_near, ~lower_near)
+    ]
+    return counts[0], counts[1]
+
+
+def _n_parts(rows: np.ndarray, n_items: int) -> int:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = np.concatenate([rows[:, [0, 1]], rows[:, [0, 2]]])
+    graph = coo_array((np.ones(len(ends), np.int8), ends.T), shape=(n_items, n_items))
+    return int(connected_components(graph, directed=False)[0])
+
+
+def _each(spread: tuple[int, int, int]) -> str:
+    low, middle, high = spread
+    return f"  rows each {low:,} to {high:,}, median {middle:,}"
+
+
+def _spread(counts: np.ndarray) -> tuple[int, int, int]:
+    return int(counts.min()), int(np.median(counts)), int(counts.max())

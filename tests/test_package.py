@@ -1,0 +1,101 @@
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import ordinate
+from ordinate import backends
+from ordinate._optional import require
+
+
+def run_python(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def test_import_loads_nothing_heavy():
+    heavy = [
+        "numba",
+        "torch",
+        "dask",
+        "matplotlib",
+        "sklearn",
+        "scipy",
+        "pyarrow",
+        "pandas",
+        "typer",
+        "rich",
+    ]
+    code = f"import sys, ordinate; print([m for m in {heavy} if m in sys.modules])"
+    assert run_python(code).stdout.strip() == "[]"
+
+
+def test_every_public_name_resolves():
+    for name in ordinate.__all__:
+        assert getattr(ordinate, name) is not None
+    assert set(ordinate.__all__) <= set(dir(ordinate))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = ordinate.nothing
+
+
+def test_version_and_type_marker():
+    assert ordinate.__version__ == version("ordinate")
+    assert (Path(ordinate.__file__).parent / "py.typed").exists()
+
+
+def test_without_numba_everything_works_with_one_warning():
+    code = """
+import sys, warnings
+sys.modules["numba"] = None
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import ordinate
+    points = ordinate.sample_points(30, random_state=0)
+    triplets = ordinate.sample_triplets(points, 3000, noise=0.1, random_state=0)
+    grouped, starts = triplets.grouped()
+    train, test = triplets.split(random_state=0)
+    assert (grouped.rows[:, 0][1:] >= grouped.rows[:, 0][:-1]).all()
+    assert 0.05 < ordinate.triplet_error(points, test) < 0.15
+print([str(w.message) for w in caught])
+"""
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("numba could not be imported") == 1
+    assert "plain NumPy backend" in result.stdout
+
+
+def test_backend_names():
+    assert backends.load("numpy").__name__.endswith("numpy_")
+    assert backends.load("auto") is backends.load("numba")
+    with pytest.raises(ValueError, match="backend must be one of 'auto', 'numba', 'numpy'"):
+        backends.load("fortran")
+
+
+def test_a_missing_optional_library_says_what_to_install():
+    assert require("json", extra="gpu").__name__ == "json"
+    with pytest.raises(ImportError, match=r"pip install 'ordinate\[gpu\]'"):
+        require("a_library_that_is_not_there", extra="gpu")
+
+
+def test_extras_are_installed_where_nothing_may_be_skipped():
+    pytest.importorskip("torch")
+    pytest.importorskip("dask")
+
+
+@pytest.mark.parametrize("number", [0, -1, "two"])
+def test_threads_must_be_positive(number):
+    with pytest.raises(ValueError, match="whole number of at least 1"), ordinate.threads(number):
+        pass
+
+
+def test_threads_follow_the_environment(monkeypatch):
+    from ordinate._parallel import n_threads
+
+    monkeypatch.setenv("ORDINATE_THREADS", "3")
+    assert n_threads() == 3
+    with ordinate.threads(5):
+        assert n_threads() == 5
+    assert n_threads() == 3
+    monkeypatch.delenv("ORDINATE_THREADS")
+    assert n_threads() >= 1
