@@ -8,12 +8,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import local
 from typing import TypeVar
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _chosen: int | None = None
+_pool: tuple[int, ThreadPoolExecutor] | None = None
+_inside = local()
 
 
 def n_threads() -> int:
@@ -53,11 +56,28 @@ def threads(number: int) -> Iterator[None]:
 def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:
     """Call ``function`` on every task, on all threads; results are in the order of the tasks."""
     tasks = list(tasks)
-    workers = min(n_threads(), len(tasks))
-    if workers <= 1:
+    # A task that runs tasks of its own does so itself: waiting for its own pool would block it.
+    if n_threads() == 1 or len(tasks) <= 1 or getattr(_inside, "a_task", False):
         return [function(task) for task in tasks]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(function, tasks))
+
+    def call(task: Task) -> Result:
+        _inside.a_task = True
+        try:
+            return function(task)
+        finally:
+            _inside.a_task = False
+
+    return list(_executor(n_threads()).map(call, tasks))
+
+
+def _executor(workers: int) -> ThreadPoolExecutor:
+    """Return the pool of this many threads, made once: starting threads costs a millisecond."""
+    global _pool
+    if _pool is None or _pool[0] != workers:
+        if _pool is not None:
+            _pool[1].shutdown(wait=False)
+        _pool = (workers, ThreadPoolExecutor(workers))
+    return _pool[1]
 
 
 def blocks(n_rows: int, size: int) -> list[slice]:

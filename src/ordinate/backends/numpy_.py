@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from ordinate import noise as noise_models
+
+NOISES = [noise_models.get(name) for name in noise_models.NAMES]
+
 
 def scan_rows(rows: np.ndarray, n_items: int) -> tuple[int, int, int]:
     """Look for rows that are not triplets: an id outside ``0..n_items-1``, or two equal ids.
@@ -34,3 +38,52 @@ def scatter_by_anchor(
     rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     out[free[anchor[sorting]] + rank] = values[sorting]
     free += counts
+
+
+def count_sums(
+    pairs: np.ndarray, weight: np.ndarray, n_items: int, dtype: type
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count how often each item was far and how often near among ``pairs`` (m, 2) of near, far.
+
+    An empty ``weight`` counts every pair once. ``dtype`` is that of the other backends' sums.
+    """
+    near, far = pairs.T
+    w = weight if len(weight) else None
+    return np.bincount(far, w, n_items) * 1.0, np.bincount(near, w, n_items) * 1.0
+
+
+def score_sums(
+    pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: int
+) -> np.ndarray:
+    """Gradient of the log-likelihood of ``scores`` (n,): the sum of log f(far - near) over pairs."""
+    near, far = pairs.T
+    residual = NOISES[noise].residual(scores[far] - scores[near])
+    if len(weight):
+        residual = residual * weight
+    n = len(scores)
+    return np.bincount(far, residual, n) - np.bincount(near, residual, n)
+
+
+def pair_information(
+    pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: int
+) -> np.ndarray:
+    """Expected curvature that each pair adds to the log-likelihood of ``scores``."""
+    near, far = pairs.T
+    information = NOISES[noise].information(scores[far] - scores[near])
+    return information * weight if len(weight) else information
+
+
+def neighbour_sums(pairs: np.ndarray, weight: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """For each item, the sum of its opponents' ``values`` (n,) times the ``weight`` of the pair."""
+    near, far = pairs.T
+    n = len(values)
+    return np.bincount(far, weight * values[near], n) + np.bincount(near, weight * values[far], n)
+
+
+def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
+    """Count the connected parts of the ``n_compared`` items that occur in ``pairs``."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(pairs)), pairs.T.astype(np.int64)), shape=(n_items, n_items))
+    return int(connected_components(graph, directed=False)[0]) - n_items + n_compared
