@@ -34,6 +34,9 @@ class MeanField(NamedTuple):
         Scores of the opponents, binned.
     share : ndarray, shape (n_bins,)
         How often an opponent of each bin is met; sums to 1.
+    bin_of : ndarray of int, shape (n_items,)
+    own_share : ndarray, shape (n_items,)
+        Each item's part in the share of its bin: nobody is their own opponent.
     """
 
     scores: np.ndarray
@@ -41,6 +44,8 @@ class MeanField(NamedTuple):
     noise: Noise
     opponents: np.ndarray
     share: np.ndarray
+    bin_of: np.ndarray
+    own_share: np.ndarray
 
     def information(self, scores: np.ndarray) -> np.ndarray:
         """Expected curvature that one comparison with a random opponent adds in each score."""
@@ -50,7 +55,9 @@ class MeanField(NamedTuple):
         # Linear interpolation on an even grid; np.interp would search it for every score.
         place = (scores - low) * ((GRID - 1) / (grid[-1] - low))
         left = np.minimum(place.astype(np.int64), GRID - 2)
-        return table[left] + (place - left) * np.diff(table)[left]
+        everyone = table[left] + (place - left) * np.diff(table)[left]
+        myself = self.own_share * self.noise.information(scores - self.opponents[self.bin_of])
+        return np.maximum(everyone - myself, 0) / (1 - self.own_share)
 
 
 def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
@@ -73,25 +80,33 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     bin_of = np.minimum((position - low) * (BINS / max(high - low, 1e-9)), BINS - 1).astype(int)
     weight = np.bincount(bin_of, compared, BINS)
     used = weight > 0
-    share = weight[used] / weight.sum()
     r = np.bincount(bin_of, compared * rate, BINS)[used] / weight[used]
-    x = _solve(r, share, noise)
-    at = np.log(r / (1 - r))
-    scores = np.where(compared > 0, np.interp(position, at, x), 0.0)
-    return MeanField(scores, float(share @ x**2), noise, x, share)
+    size = np.bincount(bin_of, compared > 0, BINS)[used]
+    share = weight[used] / weight.sum()
+    x = _solve(r, share, size, noise)
+    scores = np.where(compared > 0, np.interp(position, np.log(r / (1 - r)), x), 0.0)
+    # Items never compared may lie in bins that are not used; any bin will do for their share of 0.
+    new_bin = np.cumsum(used) - used
+    bin_of = np.minimum(new_bin[bin_of], len(x) - 1)
+    return MeanField(
+        scores, float(share @ x**2), noise, x, share, bin_of, compared / weight.sum()
+    )
 
 
-def _solve(r: np.ndarray, share: np.ndarray, noise: Noise) -> np.ndarray:
-    """Solve r_b = sum_c share_c f(x_b - x_c), mean zero, by Newton's method."""
+def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:
+    """Solve r_b = F(x_b) for bins of ``size`` items, mean zero, by Newton's method."""
+    opponent = np.tile(share, (len(r), 1))
+    np.fill_diagonal(opponent, share * (1 - 1 / size))
+    opponent /= opponent.sum(axis=1)[:, None]
     x = np.log(r / (1 - r))
     x -= share @ x
     for _ in range(MOST_STEPS):
         difference = x[:, None] - x
         probability = noise.probability(difference)
-        slope = probability * noise.residual(difference) * share
-        # F does not change when all x move together: fix that by the mean.
+        slope = opponent * probability * noise.residual(difference)
+        # F does not change when all x move together: the mean fixes that.
         jacobian = np.diag(slope.sum(axis=1)) - slope + share
-        step = np.linalg.solve(jacobian, r - probability @ share)
+        step = np.linalg.solve(jacobian, r - (opponent * probability).sum(axis=1))
         step -= share @ step
         longest = np.abs(step).max()
         x += step * min(1.0, LONGEST_STEP / max(longest, 1e-300))

@@ -22,7 +22,7 @@ from ordinate.mean_field import MeanField, mean_field
 from ordinate.noise import Noise
 from ordinate.stores import Columns
 
-RIDGE = 0.1  # times the variance of the scores; docs/ranking.md has the study behind it
+RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
 MANY = 128  # comparisons per item from which one Newton step is tried
 MIXING_SAMPLE = 16  # comparisons per item in the sample that shows whether opponents are mixed,
 MIXING_STEPS = 9  # the power iterations on it,
@@ -84,7 +84,7 @@ def rank_columns(
         The landmark of each column, which is not among the items ranked: its score is 0 and does
         not count in the mean.
     regularization : float or "auto"
-        The ridge lambda; "auto" is ``0.1 / v``, v the variance of the column's scores.
+        The ridge lambda; "auto" is ``0.2 / v``, v the variance of the column's scores.
     tol : float
         How small the squared error of the optimisation must be, as a share of the squared
         statistical error: of all scores together where comparisons are many and well mixed, and in

@@ -4,6 +4,10 @@ import numpy as np
 
 from ordinate import noise as noise_models
 
+PLACING_STEPS = 3
+HALVINGS = 5
+DAMPING = 1e-9  # relative to the curvature: points on a line through all landmarks stay on it
+TINY = 1e-300
 NOISES = [noise_models.get(name) for name in noise_models.NAMES]
 
 
@@ -87,3 +91,40 @@ def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
 
     graph = coo_array((np.ones(len(pairs)), pairs.T.astype(np.int64)), shape=(n_items, n_items))
     return int(connected_components(graph, directed=False)[0]) - n_items + n_compared
+
+
+def place_items(
+    points: np.ndarray, landmarks: np.ndarray, distances: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Move points (n, d) to where their squared distances to the landmarks (l, d) fit best.
+
+    Minimises, for each point x, the sum over landmarks z of weight times the square of
+    ``distance - |x - z|^2`` by Gauss-Newton steps, halved until the sum falls.
+    """
+    x = points.copy()
+    cost, gradient, curvature = _placement(x, landmarks, distances, weight)
+    for _ in range(PLACING_STEPS):
+        step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+        for _ in range(HALVINGS):
+            new_cost, new_gradient, new_curvature = _placement(
+                x + step, landmarks, distances, weight
+            )
+            better = new_cost < cost
+            x[better] += step[better]
+            cost = np.where(better, new_cost, cost)
+            gradient[better] = new_gradient[better]
+            curvature[better] = new_curvature[better]
+            step = np.where(better[:, None], 0, step / 2)
+    return x
+
+
+def _placement(
+    x: np.ndarray, landmarks: np.ndarray, distances: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    away = x[:, None, :] - landmarks
+    error = distances - (away**2).sum(axis=2)
+    gradient = np.einsum("nl,nl,nla->na", weight, error, 2 * away)
+    curvature = 4 * np.einsum("nl,nla,nlb->nab", weight, away, away)
+    d = x.shape[1]
+    size = np.trace(curvature, axis1=1, axis2=2) + TINY
+    return (weight * error**2).sum(axis=1), gradient, curvature + DAMPING * size[:, None, None] * np.eye(d)

@@ -1,0 +1,224 @@
+"""Landmark ordinal embedding: from the scores of landmark columns to a map.
+
+The letters are those of the paper's Algorithm 1. Column i of R (n x l) holds the scores of all items
+in the ranking by distance to landmark i; adding the shift s_i makes them squared distances. Where
+the paper leaves landmark i's own row out of column i, R has a place that is not used.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ordinate import backends
+from ordinate._parallel import blocks, run
+from ordinate.ranking import Scores
+from ordinate.scaling import landmark_mds, project_edm
+
+RECOVERIES = ("auto", "lift", "edm")
+GOOD_FIT = 1.5  # misfit up to which a map explains the scores
+
+
+class Map(NamedTuple):
+    """Coordinates of all items, and how they were recovered.
+
+    Attributes
+    ----------
+    points : ndarray, shape (n_items, n_components)
+        Centred.
+    shifts : ndarray, shape (n_landmarks,)
+        What each column of scores lacks to be squared distances.
+    misfit : float
+        Mean over scores of (score + shift - squared distance)^2 in units of the variance that the
+        score has by chance: about 1 where the map explains the scores.
+    recovery : str
+        "edm" or "lift".
+    """
+
+    points: np.ndarray
+    shifts: np.ndarray
+    misfit: float
+    recovery: str
+
+
+def recover(
+    scores: Scores,
+    landmarks: np.ndarray,
+    n_components: int,
+    *,
+    recovery: str = "auto",
+    backend: str = "auto",
+) -> Map:
+    """Recover the map from the scores of the landmarks' columns.
+
+    Parameters
+    ----------
+    scores : Scores
+    landmarks : ndarray of int, shape (n_landmarks,)
+    n_components : int
+    recovery : {"auto", "lift", "edm"}
+        "edm": Algorithm 1 to the letter. "lift": landmarks by the linear lifting of :func:`lift`,
+        items placed by weighted least squares. "auto": "lift"; where it does not explain the
+        scores, also Algorithm 1's landmarks with items placed by weighted least squares, and
+        whichever fits the scores better.
+    backend : str
+
+    Returns
+    -------
+    Map
+    """
+    R, weight = scores.scores, scores.information.copy()
+    weight[landmarks, range(len(landmarks))] = 0
+    if recovery == "edm":
+        X, s = algorithm_1(R, landmarks, n_components)
+        return _finished(X, s, R, landmarks, weight, "edm")
+    X = lift(R, landmarks, n_components, weight)
+    lifted = _placed(X, R, landmarks, weight, "lift", backend)
+    if recovery == "lift" or lifted.misfit <= GOOD_FIT:
+        return lifted
+    X, _ = algorithm_1(R, landmarks, n_components)
+    return min(
+        lifted,
+        _placed(X, R, landmarks, weight, "edm", backend),
+        key=lambda found: found.misfit,
+    )
+
+
+def algorithm_1(
+    R: np.ndarray, landmarks: np.ndarray, n_components: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lines 8 to 16 of Algorithm 1: shifts from the landmarks' own scores, then landmark MDS.
+
+    Returns the points (n, d) and the shifts s (l,).
+    """
+    l = len(landmarks)
+    W = R[landmarks]  # lines 8, 9: the landmarks' scores in each other's columns, 0 on the diagonal
+    np.fill_diagonal(W, 0)
+    J = np.ones((l, l)) - np.eye(l)  # line 10
+    sigma = least_squares_shifts(W)  # line 11
+    sigma_E = second_eigenvalue(W + J * sigma)  # line 12
+    s = sigma + sigma_E  # line 13
+    E = project_edm(W + J * s)  # line 14
+    F = R + s  # line 15, for all rows
+    Z, X = landmark_mds(E, F, n_components)  # line 16
+    X[landmarks] = Z
+    return X, s
+
+
+def least_squares_shifts(W: np.ndarray) -> np.ndarray:
+    """Shifts that make W symmetric with entries of mean zero, as nearly as possible (equation 7).
+
+    The least squares solution of s_i - s_j = W_ij - W_ji for all pairs and of
+    sum(s) = -sum(W) / (l - 1). Its normal equations are l s = (row sums - column sums of W)
+    - sum(W) / (l - 1): the coefficients of the pairs, l I - 1 1', and of the sum, 1 1', add to l I.
+    """
+    l = len(W)
+    return (W.sum(axis=1) - W.sum(axis=0) - W.sum() / (l - 1)) / l
+
+
+def second_eigenvalue(A: np.ndarray) -> float:
+    """Second largest eigenvalue, by sign and not by size, of the symmetric part.
+
+    For a centred distance matrix of l >= d + 3 points it is the mean that was taken off (theorem 4
+    of Jain, Jamieson and Nowak, 2016).
+    """
+    return float(np.linalg.eigvalsh((A + A.T) / 2)[-2])
+
+
+def lift(
+    R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.ndarray
+) -> np.ndarray:
+    """Points from the scores of all items, by linear algebra alone.
+
+    Squared distances are R_ji + s_i = |x_j|^2 - 2 x_j z_i + |z_i|^2. Taking off the means of rows and
+    columns leaves -2 (x_j - mean x)(z_i - mean z): its leading singular vectors V (l x d) give the
+    items, P = -R V / 2, up to a linear map A, x = p A, and the landmarks, z - mean z = v A^-T. The
+    row means then are linear in the unknown M = A A' and b:
+
+        mean_i R_ji = p_j' M p_j + p_j b + constant,   b = -2 M (mean z, in the coordinates p).
+
+    Rows count by the inverse of the mean variance of their scores. Needs neither the landmarks'
+    own scores nor a projection.
+
+    Parameters
+    ----------
+    R : ndarray, shape (n, l)
+    landmarks : ndarray of int, shape (l,)
+    n_components : int
+    weight : ndarray, shape (n, l)
+        The information in each score: its inverse is the variance.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+    """
+    d = n_components
+    items = np.delete(np.arange(len(R)), landmarks)
+    w = 1 / (1 / np.maximum(weight[items], 1e-12 * weight.max())).mean(axis=1)
+    w /= w.sum()
+
+    row_mean = R[items].mean(axis=1)
+    doubly = R[items] - row_mean[:, None]
+    column_mean = w @ doubly
+    doubly -= column_mean
+    V = np.linalg.eigh((doubly.T * w) @ doubly)[1][:, ::-1][:, :d]
+    P = -0.5 * doubly @ V
+
+    pairs = np.triu_indices(d)
+    twice = np.where(pairs[0] == pairs[1], 1, 2)
+    unknowns = np.column_stack([twice * P[:, pairs[0]] * P[:, pairs[1]], P, np.ones(len(P))])
+    root = np.sqrt(w)[:, None]
+    solution = np.linalg.lstsq(root * unknowns, root[:, 0] * row_mean, rcond=None)[0]
+    M = np.zeros((d, d))
+    M[pairs] = M.T[pairs] = solution[: len(twice)]
+    values, U = np.linalg.eigh(M)
+    values = np.maximum(values, 1e-2 * max(values[-1], 1e-12))  # noise can make M indefinite
+    A = U * np.sqrt(values)
+    mean_z = -0.5 * (U / values) @ U.T @ solution[len(twice) : -1]
+
+    X = np.zeros((len(R), d))
+    X[items] = P @ A
+    X[landmarks] = (V @ (U / values) @ U.T + mean_z) @ A
+    return X
+
+
+def _placed(
+    X: np.ndarray,
+    R: np.ndarray,
+    landmarks: np.ndarray,
+    weight: np.ndarray,
+    recovery: str,
+    backend: str,
+) -> Map:
+    """Place each item where its scores fit best, by weighted least squares on squared distances.
+
+    The shifts are those that fit the points given. Landmark MDS only uses differences between the squared distances of an item; their mean tells
+    how far out it is, and scores of near landmarks are better known than those of far ones.
+    """
+    missing = _squared_distances(X, X[landmarks]) - R
+    s = (weight * missing).sum(axis=0) / weight.sum(axis=0)
+    kernel = backends.load(backend).place_items
+    placed = X.copy()
+
+    def place(part: slice) -> None:
+        placed[part] = kernel(X[part], X[landmarks], R[part] + s, weight[part])
+
+    run(place, blocks(len(X), 1 << 12))
+    placed[landmarks] = X[landmarks]
+    return _finished(placed, s, R, landmarks, weight, recovery)
+
+
+def _finished(
+    X: np.ndarray,
+    s: np.ndarray,
+    R: np.ndarray,
+    landmarks: np.ndarray,
+    weight: np.ndarray,
+    recovery: str,
+) -> Map:
+    error = R + s - _squared_distances(X, X[landmarks])
+    misfit = (weight * error**2).sum() / np.count_nonzero(weight)
+    return Map(X - X.mean(axis=0), s, float(misfit), recovery)
+
+
+def _squared_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    return (X**2).sum(axis=1)[:, None] - 2 * X @ Z.T + (Z**2).sum(axis=1)
