@@ -26,9 +26,28 @@ def test_grouping_is_a_stable_sort_by_anchor(data, n_threads):
             assert (grouped[starts[anchor] : starts[anchor + 1], 0] == anchor).all()
 
 
+@given(triplet_rows())
+def test_starts_of_rows_in_order(data):
+    rows, n_items = data
+    rows = read_only(rows[np.argsort(rows[:, 0])].astype(np.int32))
+    expected = [int((rows[:, 0] < item).sum()) for item in range(n_items + 1)]
+    for name in ("numpy", "numba"):
+        assert backends.load(name).anchor_starts(rows, n_items).tolist() == expected
+
+
+def test_order_is_known_without_another_look():
+    rows = np.repeat([[0, 1, 2], [1, 0, 2], [2, 0, 1]], 900_000, axis=0)
+    assert Triplets(rows)._in_order
+    assert Triplets(rows)[::3]._in_order
+    rows[-1] = [0, 1, 2]
+    assert not Triplets(rows)._in_order
+    rows = np.concatenate([rows[1_048_576 : 2 * 1_048_576], rows[:1_048_576]])
+    assert not Triplets(rows)._in_order
+
+
 def test_rows_in_order_are_not_copied(backend):
     rows = read_only(np.array([[0, 1, 2], [0, 2, 1], [3, 1, 2]], np.int32))
-    grouped, starts, _ = group_by_anchor(rows, 5, backend)
+    grouped, starts, _ = group_by_anchor(rows, 5, backend, in_order=True)
     assert grouped is rows
     assert starts.tolist() == [0, 2, 2, 2, 3, 3]
 
@@ -47,7 +66,8 @@ def test_scan_finds_every_bad_row_in_both_backends(data, draw):
             for name in ("numpy", "numba")
         ]
         assert tuple(found[0]) == tuple(found[1])
-        assert found[0] == (n_bad, bad[0] if n_bad else -1, rows.max())
+        in_order = (np.diff(rows[:, 0]) >= 0).all()
+        assert found[0] == (n_bad, bad[0] if n_bad else -1, rows.max(), in_order)
 
 
 @pytest.mark.parametrize(

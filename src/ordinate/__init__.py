@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ordinate import answers, metrics, simulate
     from ordinate._parallel import threads
+    from ordinate.estimators import LOE
+    from ordinate.landmark_choice import n_landmarks
     from ordinate.metrics import align, procrustes_error, purity, triplet_error
     from ordinate.simulate import sample_points, sample_triplets
     from ordinate.splits import TripletKFold
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "LOE": "estimators",
     "Triplets": "triplets",
     "as_triplets": "triplets",
+    "n_landmarks": "landmark_choice",
     "TripletKFold": "splits",
     "align": "metrics",
     "procrustes_error": "metrics",
@@ -32,12 +36,14 @@ _HOME = {
 _MODULES = {"answers", "metrics", "simulate"}
 
 __all__ = [
+    "LOE",
     "TripletKFold",
     "Triplets",
     "align",
     "answers",
     "as_triplets",
     "metrics",
+    "n_landmarks",
     "procrustes_error",
     "purity",
     "sample_points",

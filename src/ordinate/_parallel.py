@@ -80,6 +80,19 @@ def _executor(workers: int) -> ThreadPoolExecutor:
     return _pool[1]
 
 
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep the threads of NumPy's linear algebra out of the way inside a ``with`` block.
+
+    After each of its small problems they would spin for a while on cores that kernels need; and
+    results would depend on their number.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
 def blocks(n_rows: int, size: int) -> list[slice]:
     """Cut ``n_rows`` rows into consecutive slices of ``size`` rows, the last one shorter."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

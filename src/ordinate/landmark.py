@@ -1,8 +1,8 @@
-"""Landmark ordinal embedding: from the scores of landmark columns to a map.
+"""Landmark ordinal embedding: from landmark comparisons to a map.
 
-The letters are those of the paper's Algorithm 1. Column i of R (n x l) holds the scores of all items
-in the ranking by distance to landmark i; adding the shift s_i makes them squared distances. Where
-the paper leaves landmark i's own row out of column i, R has a place that is not used.
+The letters are those of the paper's Algorithm 1. Column i of R (n x l) holds the scores of all
+items in the ranking by distance to landmark i; adding the shift s_i makes them squared distances.
+Where the paper leaves landmark i's own row out of column i, R has a place that is not used.
 """
 
 from typing import NamedTuple
@@ -10,12 +10,59 @@ from typing import NamedTuple
 import numpy as np
 
 from ordinate import backends
-from ordinate._parallel import blocks, run
-from ordinate.ranking import Scores
+from ordinate import noise as noise_models
+from ordinate._parallel import blocks, run, single_threaded_blas
+from ordinate.ranking import Scores, rank_columns
 from ordinate.scaling import landmark_mds, project_edm
+from ordinate.stores import Columns
+from ordinate.triplets import Triplets
 
 RECOVERIES = ("auto", "lift", "edm")
 GOOD_FIT = 1.5  # misfit up to which a map explains the scores
+
+
+def loe(
+    triplets: Triplets,
+    landmarks: np.ndarray,
+    n_components: int,
+    *,
+    noise: str = "btl",
+    recovery: str = "auto",
+    regularization: float | str = "auto",
+    tol: float = 1e-2,
+    backend: str = "auto",
+) -> tuple["Map", Scores]:
+    """Embed all items from the triplets whose anchor is a landmark.
+
+    Parameters
+    ----------
+    triplets : Triplets
+    landmarks : ndarray of int, shape (n_landmarks,)
+        At least ``n_components + 3`` items, each with triplets of its own.
+    n_components : int
+    noise : {"btl", "thurstone"}
+    recovery : {"auto", "lift", "edm"}
+        See :func:`recover`.
+    regularization : float or "auto"
+        See :func:`ordinate.ranking.rank_columns`, as for `tol`.
+    tol : float
+    backend : {"auto", "numba", "numpy"}
+
+    Returns
+    -------
+    map : Map
+    scores : Scores
+    """
+    with single_threaded_blas():
+        columns = Columns.from_triplets(triplets, landmarks, backend)
+        scores = rank_columns(
+            columns,
+            noise_models.get(noise),
+            owners=landmarks,
+            regularization=regularization,
+            tol=tol,
+        )
+        return recover(scores, landmarks, n_components, recovery=recovery, backend=backend), scores
 
 
 class Map(NamedTuple):
@@ -124,15 +171,13 @@ def second_eigenvalue(A: np.ndarray) -> float:
     return float(np.linalg.eigvalsh((A + A.T) / 2)[-2])
 
 
-def lift(
-    R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.ndarray
-) -> np.ndarray:
+def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.ndarray) -> np.ndarray:
     """Points from the scores of all items, by linear algebra alone.
 
-    Squared distances are R_ji + s_i = |x_j|^2 - 2 x_j z_i + |z_i|^2. Taking off the means of rows and
-    columns leaves -2 (x_j - mean x)(z_i - mean z): its leading singular vectors V (l x d) give the
-    items, P = -R V / 2, up to a linear map A, x = p A, and the landmarks, z - mean z = v A^-T. The
-    row means then are linear in the unknown M = A A' and b:
+    Squared distances are R_ji + s_i = |x_j|^2 - 2 x_j z_i + |z_i|^2. Taking off the means of rows
+    and columns leaves -2 (x_j - mean x)(z_i - mean z): its leading right singular vectors V (l x d)
+    give the items, P = -R V / 2, up to a linear map A, x = p A, and the landmarks,
+    z - mean z = v A^-T. The row means then are linear in the unknown M = A A' and b:
 
         mean_i R_ji = p_j' M p_j + p_j b + constant,   b = -2 M (mean z, in the coordinates p).
 
@@ -191,8 +236,9 @@ def _placed(
 ) -> Map:
     """Place each item where its scores fit best, by weighted least squares on squared distances.
 
-    The shifts are those that fit the points given. Landmark MDS only uses differences between the squared distances of an item; their mean tells
-    how far out it is, and scores of near landmarks are better known than those of far ones.
+    The shifts are those that fit the points given. Landmark MDS only uses differences between the
+    squared distances of an item; their mean tells how far out it is, and scores of near landmarks
+    are better known than those of far ones.
     """
     missing = _squared_distances(X, X[landmarks]) - R
     s = (weight * missing).sum(axis=0) / weight.sum(axis=0)

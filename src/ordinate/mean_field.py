@@ -86,11 +86,9 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     x = _solve(r, share, size, noise)
     scores = np.where(compared > 0, np.interp(position, np.log(r / (1 - r)), x), 0.0)
     # Items never compared may lie in bins that are not used; any bin will do for their share of 0.
-    new_bin = np.cumsum(used) - used
+    new_bin: np.ndarray = np.cumsum(used) - used
     bin_of = np.minimum(new_bin[bin_of], len(x) - 1)
-    return MeanField(
-        scores, float(share @ x**2), noise, x, share, bin_of, compared / weight.sum()
-    )
+    return MeanField(scores, float(share @ x**2), noise, x, share, bin_of, compared / weight.sum())
 
 
 def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:

@@ -123,8 +123,7 @@ def triplet_error(
         data = sample_triplets(Y, n_triplets, noise="none", random_state=random_state)
     else:
         data = as_triplets(triplets, n_items=len(X))
-    wrong = _wrong(X, data.rows)
-    return float(np.average(wrong, weights=data.weight))
+    return float(1 - np.average(correct(X, data.rows), weights=data.weight))
 
 
 def purity(clusters: Any, classes: Any) -> float:
@@ -153,17 +152,17 @@ def purity(clusters: Any, classes: Any) -> float:
     return float(table.max(axis=1).sum() / len(found))
 
 
-def _wrong(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return 1 for each row that the map contradicts, 0.5 for a tie, else 0."""
-    wrong = np.empty(len(rows))
+def correct(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return 1 for each row that the map agrees with, 0.5 for a tie, 0 where it contradicts."""
+    agreed = np.empty(len(rows))
 
     def compare(part: slice) -> None:
         anchor, near, far = rows[part].T
         difference = pair_distances(X, anchor, near) - pair_distances(X, anchor, far)
-        wrong[part] = (1 + np.sign(difference)) / 2
+        agreed[part] = (1 - np.sign(difference)) / 2
 
     run(compare, blocks(len(rows), BLOCK))
-    return wrong
+    return agreed
 
 
 def _same_shape(points: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:

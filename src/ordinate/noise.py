@@ -47,7 +47,11 @@ NAMES = ("btl", "thurstone")
 def _btl() -> Noise:
     from scipy.special import expit
 
-    return Noise("btl", 0, expit, lambda x: expit(-x), lambda x: expit(x) * expit(-x))
+    def information(x: np.ndarray) -> np.ndarray:
+        probability = expit(x)
+        return probability * (1 - probability)
+
+    return Noise("btl", 0, expit, lambda x: expit(-x), information)
 
 
 def _thurstone() -> Noise:

@@ -12,7 +12,7 @@ fail, since comparisons are few, clustered or chosen by the scores, quasi-Newton
 """
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +53,8 @@ class Scores:
     converged : ndarray of bool, shape (n_columns,)
     n_passes : float
         Passes over the comparisons, parts of a pass included.
+    n_triplets : ndarray of int, shape (n_columns,)
+        Comparisons of each column.
     """
 
     scores: np.ndarray
@@ -63,6 +65,7 @@ class Scores:
     regularization: np.ndarray
     converged: np.ndarray
     n_passes: float
+    n_triplets: np.ndarray
 
 
 def rank_columns(
@@ -111,7 +114,7 @@ def rank_columns(
     else:
         ridge = np.full(len(columns), float(regularization))
     limit = np.full(len(columns), float(tol))
-    checks: list[Callable[[np.ndarray], float] | None] = [None for _ in every]
+    checks: Sequence[Callable[[np.ndarray], float] | None] = [None for _ in every]
     n_passes = 1.0
     if one_step:
         # A small gradient means a small error only where the comparisons mix.
@@ -158,6 +161,7 @@ def rank_columns(
         regularization=ridge,
         converged=converged,
         n_passes=n_passes,
+        n_triplets=columns.sizes,
     )
 
 
@@ -255,7 +259,7 @@ def _climb(
             length *= decrement / (decrement - slope)
         s, y = new - theta, g - g_new
         if s @ y > 0:
-            steps.append((s, y, s @ y))
+            steps.append((s, y, float(s @ y)))
         theta, g = new, g_new
     return theta, False
 

@@ -13,8 +13,11 @@ LARGEST_ID = np.iinfo(np.int32).max - 1
 SCAN_BLOCK = 1 << 20
 
 
-def check_rows(rows: Any, n_items: int | None) -> tuple[np.ndarray, int]:
-    """Return sound rows as a read-only int32 array and the number of items, or raise."""
+def check_rows(rows: Any, n_items: int | None) -> tuple[np.ndarray, int, bool]:
+    """Return sound rows as a read-only int32 array, or raise.
+
+    Also returns the number of items, and whether the anchors are in order.
+    """
     if n_items is not None:
         n_items = check_whole("n_items", n_items, least=3, most=LARGEST_ID + 1)
     array = check_integers("triplets", rows)
@@ -30,13 +33,16 @@ def check_rows(rows: Any, n_items: int | None) -> tuple[np.ndarray, int]:
     parts = blocks(len(array), SCAN_BLOCK)
     scan = backends.load().scan_rows
     scans = run(lambda part: scan(array[part], limit), parts)
-    n_bad = sum(bad for bad, _, _ in scans)
+    n_bad = sum(bad for bad, _, _, _ in scans)
     if n_bad:
-        first = next(p.start + at for p, (bad, at, _) in zip(parts, scans, strict=True) if bad)
+        first = next(p.start + at for p, (bad, at, _, _) in zip(parts, scans, strict=True) if bad)
         raise ValueError(_bad_row(first, array[first].tolist(), limit, n_bad, len(array)))
     if n_items is None:
-        n_items = _count_items(max(largest for _, _, largest in scans), len(array))
-    return read_only(array.astype(np.int32, copy=False)), n_items
+        n_items = _count_items(max(largest for _, _, largest, _ in scans), len(array))
+    lasts = array[[part.stop - 1 for part in parts[:-1]], 0]
+    firsts = array[[part.start for part in parts[1:]], 0]
+    in_order = all(ordered for *_, ordered in scans) and bool((firsts >= lasts).all())
+    return read_only(array.astype(np.int32, copy=False)), n_items, in_order
 
 
 def _bad_row(row: int, ids: list[int], n_items: int, n_bad: int, n_rows: int) -> str:
@@ -63,11 +69,16 @@ def _count_items(largest: int, n_rows: int) -> int:
 
 
 def group_by_anchor(
-    rows: np.ndarray, n_items: int, backend: ModuleType, columns: tuple[np.ndarray, ...] = ()
+    rows: np.ndarray,
+    n_items: int,
+    backend: ModuleType,
+    columns: tuple[np.ndarray, ...] = (),
+    *,
+    in_order: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
     """Bring rows with equal anchors together, anchors in increasing order.
 
-    Rows of one anchor keep their order. Rows already in order are returned as they are, not copied.
+    Rows of one anchor keep their order. Rows already in order are neither read nor copied.
 
     Parameters
     ----------
@@ -76,6 +87,8 @@ def group_by_anchor(
     backend : module
     columns : tuple of ndarray, each of shape (m,)
         Numbers that go with the rows.
+    in_order : bool
+        The anchors are known to be in order.
 
     Returns
     -------
@@ -84,15 +97,12 @@ def group_by_anchor(
         The rows of anchor i are ``rows[starts[i]:starts[i + 1]]``.
     columns : tuple of ndarray
     """
+    if in_order:
+        return rows, backend.anchor_starts(rows, n_items), columns
     # The sort is stable, so that the number of parts does not show in the result.
     parts = blocks(len(rows), -(-len(rows) // n_threads()))
-    counted = run(lambda part: backend.count_anchors(rows[part], n_items), parts)
-    counts = np.array([count for count, _ in counted])
+    counts = np.array(run(lambda part: backend.count_anchors(rows[part], n_items), parts))
     starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
-    firsts = rows[[part.start for part in parts], 0]
-    lasts = rows[[part.stop - 1 for part in parts], 0]
-    if all(in_order for _, in_order in counted) and (firsts[1:] >= lasts[:-1]).all():
-        return rows, starts, columns
     free = starts[:-1] + np.cumsum(counts, axis=0) - counts
 
     def sort(values: np.ndarray) -> np.ndarray:

@@ -102,11 +102,12 @@ def project_edm(A: np.ndarray, *, tol: float = 1e-13, max_iter: int = 100) -> np
         if np.abs(gradient).max() <= tol:
             break
         # The dual is convex but not strictly: a little of the identity keeps its curvature regular.
-        shift = 1e-3 * min(1e-2, np.linalg.norm(gradient))
+        size_left = float(np.linalg.norm(gradient))
+        shift = 1e-3 * min(1e-2, size_left)
         curvature = LinearOperator(
             A.shape, lambda h, d=derivative, c=shift: np.diag(d(np.diag(h))) + c * h
         )
-        step = cg(curvature, -gradient, rtol=min(1e-2, np.linalg.norm(gradient)))[0]
+        step = cg(curvature, -gradient, rtol=min(1e-2, size_left))[0]
         length = 1.0
         while True:
             new, new_derivative = _project_cone(A / size + np.diag(y + length * step))

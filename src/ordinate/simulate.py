@@ -103,7 +103,7 @@ def sample_triplets(
         itself. Ties are answered at random.
     design : {"uniform", "landmarks"}
         Anchors and pairs drawn uniformly; or each landmark the anchor of an equal number of
-        uniformly drawn pairs of other items, rows in the order of the landmarks.
+        uniformly drawn pairs of other items, rows in the order of the anchors.
     landmarks : int or sequence of int
         For the landmark design: the landmarks, or how many to draw.
     random_state : int, Generator or None
@@ -273,10 +273,10 @@ def _check_landmarks(landmarks: Any, n_items: int, rng: np.random.Generator) -> 
         raise ValueError("design='landmarks' needs landmarks: their ids, or how many to draw")
     if np.ndim(landmarks) == 0:
         n_landmarks = check_whole("landmarks", landmarks, most=n_items)
-        return rng.choice(n_items, n_landmarks, replace=False).astype(np.int32)
+        return np.sort(rng.choice(n_items, n_landmarks, replace=False)).astype(np.int32)
     ids = check_integers("landmarks", landmarks)
     if ids.ndim != 1 or len(ids) == 0 or len(np.unique(ids)) < len(ids):
         raise ValueError("landmarks must be a list of different ids")
     if ids.min() < 0 or ids.max() >= n_items:
         raise ValueError(f"landmarks must lie in 0..{n_items - 1}; got {ids.tolist()}")
-    return ids.astype(np.int32)
+    return np.sort(ids).astype(np.int32)

@@ -132,9 +132,7 @@ class Columns:
         hang together.
         """
         count = self.backend.count_parts
-        parts = run(
-            lambda i: count(self.pairs[i], self.n_items, n_compared[i]), range(len(self))
-        )
+        parts = run(lambda i: count(self.pairs[i], self.n_items, n_compared[i]), range(len(self)))
         return np.array(parts)
 
     def _weight(self, column: int, part: slice) -> np.ndarray:
@@ -150,4 +148,4 @@ class Columns:
         }
         tasks = [(i, part) for i in columns for part in parts[i]]
         done = iter(run(lambda task: kernel(*task), tasks))
-        return [sum(next(done) for _ in parts[i]) for i in columns]
+        return [sum((next(done) for _ in parts[i]), start=np.zeros(())) for i in columns]

@@ -67,7 +67,7 @@ class Triplets:
             if n_items is not None and n_items != len(self._labels):
                 raise ValueError(f"n_items is {n_items}, but there are {len(self._labels)} labels")
             n_items = len(self._labels)
-        self.rows, self.n_items = check_rows(rows, n_items)
+        self.rows, self.n_items, self._in_order = check_rows(rows, n_items)
         self._counted = n_items is not None
         self.answer = None if answer is None else self._codes("answer", answer)[0].astype(np.int64)
         self.participant = self.participant_labels = None
@@ -176,7 +176,10 @@ class Triplets:
             raise IndexError("Triplets are indexed by rows: a slice, a mask or an array of indices")
         if len(rows) == 0:
             raise IndexError("no row is left: the slice, mask or index array is empty")
-        return self._with(rows, lambda column: column[key])
+        # A slice or a mask leaves the order as it is; of indices it is not known.
+        forward = isinstance(key, slice) and (key.step is None or key.step > 0)
+        in_order = self._in_order and (forward or np.asarray(key).dtype == bool)
+        return self._with(rows, lambda column: column[key], in_order=in_order)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow Table with labels in the columns anchor, near, far, and the extras.
@@ -281,16 +284,22 @@ class Triplets:
             if column is not None
         }
         rows, starts, columns = group_by_anchor(
-            self.rows, self.n_items, backends.load(backend), tuple(extras.values())
+            self.rows,
+            self.n_items,
+            backends.load(backend),
+            tuple(extras.values()),
+            in_order=self._in_order,
         )
         order = dict(zip((id(column) for column in extras.values()), columns, strict=True))
-        return Grouped(self._with(rows, lambda column: order[id(column)]), starts)
+        grouped = self._with(rows, lambda column: order[id(column)], in_order=True)
+        return Grouped(grouped, starts)
 
-    def _with(self, rows: np.ndarray, take: Any) -> "Triplets":
+    def _with(self, rows: np.ndarray, take: Any, *, in_order: bool) -> "Triplets":
         """Return a table of other rows over the same items; rows are known to be sound."""
         new = object.__new__(Triplets)
         new.rows, new.n_items = read_only(np.ascontiguousarray(rows)), self.n_items
         new._labels, new._counted = self._labels, self._counted
+        new._in_order = in_order
         new.answer = None if self.answer is None else take(self.answer)
         new.participant = None if self.participant is None else take(self.participant)
         new.participant_labels = self.participant_labels

@@ -11,22 +11,28 @@ TINY = 1e-300
 NOISES = [noise_models.get(name) for name in noise_models.NAMES]
 
 
-def scan_rows(rows: np.ndarray, n_items: int) -> tuple[int, int, int]:
+def scan_rows(rows: np.ndarray, n_items: int) -> tuple[int, int, int, bool]:
     """Look for rows that are not triplets: an id outside ``0..n_items-1``, or two equal ids.
 
-    Returns the number of bad rows, the index of the first (-1 if none), and the largest id.
+    Returns the number of bad rows, the index of the first (-1 if none), the largest id, and whether
+    the anchors are in order.
     """
     anchor, near, far = rows.T
     bad = ((rows < 0) | (rows >= n_items)).any(axis=1)
     bad |= (anchor == near) | (anchor == far) | (near == far)
     n_bad = int(np.count_nonzero(bad))
-    return n_bad, int(bad.argmax()) if n_bad else -1, int(rows.max())
+    in_order = bool((anchor[1:] >= anchor[:-1]).all())
+    return n_bad, int(bad.argmax()) if n_bad else -1, int(rows.max()), in_order
 
 
-def count_anchors(rows: np.ndarray, n_items: int) -> tuple[np.ndarray, bool]:
-    """Count the rows of each anchor, and say whether the anchors are already in order."""
-    anchor = rows[:, 0]
-    return np.bincount(anchor, minlength=n_items), bool((anchor[1:] >= anchor[:-1]).all())
+def count_anchors(rows: np.ndarray, n_items: int) -> np.ndarray:
+    """Count the rows of each anchor."""
+    return np.bincount(rows[:, 0], minlength=n_items)
+
+
+def anchor_starts(rows: np.ndarray, n_items: int) -> np.ndarray:
+    """Find the first row of each anchor, and the end, in rows whose anchors are in order."""
+    return np.searchsorted(rows[:, 0], np.arange(n_items + 1))
 
 
 def scatter_by_anchor(
@@ -56,10 +62,8 @@ def count_sums(
     return np.bincount(far, w, n_items) * 1.0, np.bincount(near, w, n_items) * 1.0
 
 
-def score_sums(
-    pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: int
-) -> np.ndarray:
-    """Gradient of the log-likelihood of ``scores`` (n,): the sum of log f(far - near) over pairs."""
+def score_sums(pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: int) -> np.ndarray:
+    """Gradient of the log-likelihood of ``scores`` (n,): sum of log f(far - near) over pairs."""
     near, far = pairs.T
     residual = NOISES[noise].residual(scores[far] - scores[near])
     if len(weight):
@@ -127,4 +131,8 @@ def _placement(
     curvature = 4 * np.einsum("nl,nla,nlb->nab", weight, away, away)
     d = x.shape[1]
     size = np.trace(curvature, axis1=1, axis2=2) + TINY
-    return (weight * error**2).sum(axis=1), gradient, curvature + DAMPING * size[:, None, None] * np.eye(d)
+    return (
+        (weight * error**2).sum(axis=1),
+        gradient,
+        curvature + DAMPING * size[:, None, None] * np.eye(d),
+    )

@@ -1,0 +1,263 @@
+"""Estimators with scikit-learn's manners: a thin coat over the functions that do the work."""
+
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ordinate._checks import check_choice, check_whole
+from ordinate.landmark import RECOVERIES, loe
+from ordinate.landmark_choice import choose_landmarks
+from ordinate.metrics import correct
+from ordinate.triplets import Triplets, as_triplets
+
+
+class Embedder(BaseEstimator):
+    """What all estimators share: a map in ``embedding_`` that answers questions."""
+
+    def fit(self, X: Any, y: Any = None) -> "Embedder":
+        """Find the map.
+
+        Parameters
+        ----------
+        X : Triplets, array-like of int (m, 3), DataFrame or Arrow table
+            Rows ``(anchor, near, far)``.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+        """
+        n_components = check_whole("n_components", self.n_components)
+        if self.device not in (None, "cpu"):
+            raise ValueError(f"device must be None or 'cpu'; got {self.device!r}")
+        triplets = as_triplets(X, n_items=self.n_items)
+        self.n_features_in_ = 3
+        self.labels_ = triplets.labels
+        self._fit(triplets, n_components)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Find the map and return it: an array (n_items, n_components)."""
+        return self.fit(X).embedding_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Answer questions by the map.
+
+        Parameters
+        ----------
+        X : triplets in any form
+            Rows ``(anchor, first, second)``; labels, where given, are those of the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (m,)
+            1 where the first is nearer to the anchor, -1 where the second is, 0 for a tie.
+        """
+        right = correct(self.embedding_, self._questions(X).rows)
+        return np.round(2 * right - 1).astype(int)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Share of triplets that the map gets right; ties count half, rows by their weight."""
+        questions = self._questions(X)
+        return float(np.average(correct(self.embedding_, questions.rows), weights=questions.weight))
+
+    def _questions(self, X: Any) -> Triplets:
+        """Return triplets over the items of the map, in its order."""
+        check_is_fitted(self, "embedding_")
+        questions = as_triplets(X, n_items=len(self.labels_)) if _is_array(X) else as_triplets(X)
+        if questions.n_items == len(self.labels_) and (questions.labels == self.labels_).all():
+            return questions
+        names = questions.labels[questions.rows]
+        return Triplets.from_columns(*names.T, labels=self.labels_, weight=questions.weight)
+
+    def _say(self, message: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {message}", file=sys.stderr)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = False
+        return tags
+
+
+class LOE(Embedder):
+    """Landmark ordinal embedding: a map from comparisons with landmarks, in linear time.
+
+    Ranks all items by their distance to each landmark, from noisy comparisons, and finds the map
+    whose distances to the landmarks are those scores (Ghosh, Chen and Yue, NeurIPS 2019).
+
+    Parameters
+    ----------
+    n_components : int
+        Number of dimensions d.
+    landmarks : "auto", int or sequence
+        Landmarks as labels or ids; or their number, spread out among the anchors with the most
+        comparisons; "auto" takes every anchor with enough. At least ``d + 3``.
+    noise : {"btl", "thurstone"}
+        How answers err: logistic or normal in the difference of squared distances.
+    recovery : {"auto", "lift", "edm"}
+        How scores become distances; "edm" is the paper's Algorithm 1 to the letter.
+    regularization : float or "auto"
+        Ridge on the scores; "auto" is 0.2 over their variance.
+    n_items : int, optional
+        Number of items, if some may occur in no triplet.
+    backend : {"auto", "numba", "numpy"}
+    device : None or "cpu"
+    random_state : ignored
+        Nothing in the method is random; present since other estimators have it.
+    verbose : int
+        1 prints what is done.
+
+    Attributes
+    ----------
+    embedding_ : ndarray, shape (n_items, n_components)
+        Centred. Items that no landmark was compared about are NaN, and a warning names them.
+    labels_ : ndarray, shape (n_items,)
+    landmarks_ : ndarray of int, shape (n_landmarks,)
+        Rows of the map that are landmarks.
+    scores_ : ndarray, shape (n_items, n_landmarks)
+    shifts_ : ndarray, shape (n_landmarks,)
+        ``scores_ + shifts_`` are estimates of squared distances to the landmarks.
+    ranking_ : Scores
+        The scores with all that is known about them.
+    misfit_ : float
+        Mean squared difference of ``scores_ + shifts_`` and the map's squared distances, in units
+        of the scores' variance by chance: about 1 where the map explains the answers.
+    recovery_ : str
+        The recovery used, "lift" or "edm".
+    n_triplets_used_ : int
+        Triplets whose anchor is a landmark; a warning says so if there are others.
+    n_passes_ : float
+        Passes over those triplets.
+    converged_ : bool
+
+    Examples
+    --------
+    >>> from ordinate import LOE, procrustes_error, sample_points, sample_triplets
+    >>> points = sample_points(500, 2, random_state=0)
+    >>> triplets = sample_triplets(
+    ...     points, 500_000, design="landmarks", landmarks=20, random_state=0
+    ... )
+    >>> model = LOE(n_components=2).fit(triplets)
+    >>> print(f"{procrustes_error(model.embedding_, points, relative=True):.2f}")
+    0.09
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = "auto",
+        noise: str = "btl",
+        recovery: str = "auto",
+        regularization: float | str = "auto",
+        n_items: int | None = None,
+        backend: str = "auto",
+        device: str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.noise = noise
+        self.recovery = recovery
+        self.regularization = regularization
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, triplets: Triplets, n_components: int) -> None:
+        check_choice("recovery", self.recovery, RECOVERIES)
+        _check_regularization(self.regularization)
+        began = time.perf_counter()
+        triplets = triplets.grouped(backend=self.backend).triplets
+        self.landmarks_ = choose_landmarks(
+            triplets, n_components, self.landmarks, backend=self.backend
+        )
+        self._say(f"{len(self.landmarks_)} landmarks among {triplets.n_items:,} items")
+        found, scores = loe(
+            triplets,
+            self.landmarks_,
+            n_components,
+            noise=self.noise,
+            recovery=self.recovery,
+            regularization=self.regularization,
+            backend=self.backend,
+        )
+        self.embedding_ = found.points
+        self.scores_ = scores.scores
+        self.scores_[self.landmarks_, range(len(self.landmarks_))] = -found.shifts
+        self.shifts_ = found.shifts
+        self.ranking_ = scores
+        self.misfit_ = found.misfit
+        self.recovery_ = found.recovery
+        self.n_passes_ = scores.n_passes
+        self.converged_ = bool(scores.converged.all())
+        self.n_triplets_used_ = int(scores.n_triplets.sum())
+        self._say(
+            f"{self.n_triplets_used_:,} triplets, {self.n_passes_:.2f} passes, "
+            f"misfit {self.misfit_:.2f}, {time.perf_counter() - began:.2f} s"
+        )
+        self._warn(triplets)
+
+    def _warn(self, triplets: Triplets) -> None:
+        """Say what was left out or went wrong."""
+        scores = self.ranking_
+        unused = len(triplets) - self.n_triplets_used_
+        if unused:
+            warnings.warn(
+                f"{unused:,} of {len(triplets):,} triplets were not used: their anchor is not one "
+                f"of the {len(self.landmarks_)} landmarks",
+                UserWarning,
+                stacklevel=4,
+            )
+        unseen = scores.n_compared.sum(axis=1) == 0
+        unseen[self.landmarks_] = False
+        if unseen.any():
+            self.embedding_[unseen] = np.nan
+            names = self.labels_[unseen][:10].tolist()
+            warnings.warn(
+                f"{unseen.sum():,} items were never compared by their distance to a landmark and "
+                f"have no place (NaN) in the map: {names}{' ...' if unseen.sum() > 10 else ''}",
+                UserWarning,
+                stacklevel=4,
+            )
+        apart = np.flatnonzero(scores.n_parts > 1)
+        if len(apart):
+            names = self.labels_[self.landmarks_[apart]][:10].tolist()
+            warnings.warn(
+                f"the comparisons of {len(apart)} landmarks fall into parts that no comparison "
+                f"connects, so that only the ridge relates their scores: {names}",
+                UserWarning,
+                stacklevel=4,
+            )
+        if not self.converged_:
+            late = self.landmarks_[~scores.converged]
+            warnings.warn(
+                f"the scores of {len(late)} landmarks had not converged after "
+                f"{self.n_passes_:.0f} passes: {self.labels_[late][:10].tolist()}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def _check_regularization(value: Any) -> None:
+    if isinstance(value, str):
+        check_choice("regularization (if it is a word)", value, ("auto",))
+    elif not isinstance(value, (int, float, np.number)) or not 0 <= float(value) < np.inf:
+        raise ValueError(f"regularization must be 'auto' or a number of at least 0; got {value!r}")
+
+
+def _is_array(X: Any) -> bool:
+    return not isinstance(X, Triplets) and not hasattr(X, "columns")

@@ -1,0 +1,139 @@
+"""Which items are landmarks, and how many to ask about when data is still to be collected."""
+
+from typing import Any
+
+import numpy as np
+
+from ordinate import noise
+from ordinate._checks import check_choice, check_whole
+from ordinate.mean_field import mean_field
+from ordinate.stores import Columns
+from ordinate.triplets import Triplets
+
+ENOUGH = 20  # comparisons per item that make a column worth ranking; docs/loe.md has the study
+FEW = 4  # comparisons per item below which a column is mostly noise
+PLANNED = 40  # comparisons per item and column to plan for
+CANDIDATES = 3  # times as many as wanted are considered for a spread choice
+
+
+def n_landmarks(n_items: int, n_components: int, n_triplets: int) -> int:
+    """How many landmarks to share a budget of triplets among.
+
+    More landmarks steady the map; fewer comparisons per column blur each ranking. The error is flat
+    over a wide range between: the rule is ``8 d + 8`` landmarks, fewer where each item would be
+    compared less than 40 times per column, but at least ``d + 3``.
+
+    Parameters
+    ----------
+    n_items, n_components : int
+        Number of items n and of dimensions d.
+    n_triplets : int
+        How many questions will be asked in all.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> n_landmarks(10_000, 2, 18_000_000)
+    24
+    >>> n_landmarks(10_000, 2, 2_000_000)
+    10
+    """
+    n = check_whole("n_items", n_items, least=3)
+    d = check_whole("n_components", n_components)
+    m = check_whole("n_triplets", n_triplets)
+    return min(n, max(d + 3, min(8 * d + 8, 2 * m // (PLANNED * n))))
+
+
+def choose_landmarks(
+    triplets: Triplets, n_components: int, landmarks: Any = "auto", *, backend: str = "auto"
+) -> np.ndarray:
+    """Choose landmarks among the anchors of existing triplets.
+
+    Parameters
+    ----------
+    triplets : Triplets
+    n_components : int
+    landmarks : "auto", int or sequence
+        "auto": every anchor with at least 20 comparisons per item; where these are too few, the
+        ``d + 3`` anchors with the most, if they have 4 per item. A number: as many anchors, spread
+        out among those with the most comparisons. A sequence: these labels, or ids.
+    backend : str
+
+    Returns
+    -------
+    ndarray of int, shape (n_landmarks,)
+        Ids in increasing order.
+    """
+    grouped, starts = triplets.grouped(backend=backend)
+    counts = np.diff(starts)
+    least = n_components + 3
+    if not isinstance(landmarks, str) and np.ndim(landmarks) == 1:
+        return _given(triplets, landmarks, least, counts)
+    n_anchors = int((counts > 0).sum())
+    order = np.argsort(-counts, kind="stable")
+    if isinstance(landmarks, str):
+        check_choice("landmarks (if it is a word)", landmarks, ("auto",))
+        per_item = 2 * counts[order] / (triplets.n_items - 1)
+        wanted = max(int((per_item >= ENOUGH).sum()), least)
+        if n_anchors < wanted or per_item[wanted - 1] < FEW:
+            raise ValueError(
+                f"{n_components} dimensions need at least {least} landmarks: anchors with {FEW} or "
+                f"more comparisons per item ({ENOUGH} are better). Of {n_anchors:,} anchors, "
+                f"{np.count_nonzero(per_item >= FEW):,} have as many. Ask more questions about "
+                "fewer anchors, or embed in fewer dimensions"
+            )
+        return np.sort(order[:wanted])
+    wanted = check_whole("landmarks", landmarks, least=least)
+    if n_anchors < wanted:
+        raise ValueError(f"{wanted} landmarks are wanted, but only {n_anchors:,} items are anchors")
+    candidates = order[: min(CANDIDATES * wanted, n_anchors)]
+    return np.sort(_spread_out(grouped, candidates, wanted, backend))
+
+
+def _given(triplets: Triplets, landmarks: Any, least: int, counts: np.ndarray) -> np.ndarray:
+    """Return the ids of labels (or ids), or raise."""
+    names = landmarks.tolist() if hasattr(landmarks, "tolist") else list(landmarks)
+    id_of = {label: i for i, label in enumerate(triplets.labels.tolist())}
+    unknown = [name for name in names if name not in id_of]
+    if unknown:
+        raise ValueError(f"these landmarks are not among the items: {unknown[:10]}")
+    ids = np.array([id_of[name] for name in names])
+    if len(np.unique(ids)) < len(ids):
+        raise ValueError("landmarks must differ; some are named twice")
+    if len(ids) < least:
+        raise ValueError(f"{least - 3} dimensions need at least {least} landmarks; got {len(ids)}")
+    silent = [name for name, i in zip(names, ids, strict=True) if counts[i] == 0]
+    if silent:
+        raise ValueError(
+            f"these landmarks are the anchor of no triplet: {silent[:10]} ({len(silent):,} in all)"
+        )
+    return np.sort(ids)
+
+
+def _spread_out(
+    triplets: Triplets, candidates: np.ndarray, wanted: int, backend: str
+) -> np.ndarray:
+    """Choose candidates one by one, each as far as can be from those chosen before.
+
+    Distances between candidates come from first scores in each other's columns, counted from the
+    nearest item's.
+    """
+    if len(candidates) == wanted:
+        return candidates
+    distance = np.empty((len(candidates), len(candidates)))
+    for row, candidate in enumerate(candidates):
+        column = Columns.from_triplets(triplets, np.array([candidate]), backend)
+        far, near = column.counts()
+        scores = mean_field(far[0], near[0], noise.get("btl")).scores
+        distance[row] = scores[candidates] - scores.min()
+    distance = (distance + distance.T) / 2
+    chosen = [0]
+    nearest = distance[0].copy()
+    while len(chosen) < wanted:
+        nearest[chosen] = -np.inf
+        chosen.append(int(nearest.argmax()))
+        nearest = np.minimum(nearest, distance[chosen[-1]])
+    return candidates[chosen]
