@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ordinate.estimators import LOE
     from ordinate.landmark_choice import n_landmarks
     from ordinate.metrics import align, procrustes_error, purity, triplet_error
+    from ordinate.pairwise import rank_items
     from ordinate.simulate import sample_points, sample_triplets
     from ordinate.splits import TripletKFold
     from ordinate.triplets import Triplets, as_triplets
@@ -28,6 +29,7 @@ _HOME = {
     "align": "metrics",
     "procrustes_error": "metrics",
     "purity": "metrics",
+    "rank_items": "pairwise",
     "triplet_error": "metrics",
     "sample_points": "simulate",
     "sample_triplets": "simulate",
@@ -46,6 +48,7 @@ __all__ = [
     "n_landmarks",
     "procrustes_error",
     "purity",
+    "rank_items",
     "sample_points",
     "sample_triplets",
     "simulate",

@@ -75,6 +75,14 @@ def check_integers(name: str, values: Any) -> np.ndarray:
     return array.astype(np.int64)
 
 
+def check_regularization(value: Any) -> None:
+    """Raise if ``value`` is neither "auto" nor a number of at least 0."""
+    if isinstance(value, str):
+        check_choice("regularization (if it is a word)", value, ("auto",))
+    elif not isinstance(value, (int, float, np.number)) or not 0 <= float(value) < np.inf:
+        raise ValueError(f"regularization must be 'auto' or a number of at least 0; got {value!r}")
+
+
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """Turn any of NumPy's and scikit-learn's seeds into the root of all random numbers.
 

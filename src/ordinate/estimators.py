@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ordinate._checks import check_choice, check_whole
+from ordinate._checks import check_choice, check_regularization, check_whole
 from ordinate.landmark import RECOVERIES, loe
 from ordinate.landmark_choice import choose_landmarks
 from ordinate.metrics import correct
@@ -60,8 +60,8 @@ class Embedder(BaseEstimator):
         ndarray of int, shape (m,)
             1 where the first is nearer to the anchor, -1 where the second is, 0 for a tie.
         """
-        right = correct(self.embedding_, self._questions(X).rows)
-        return np.round(2 * right - 1).astype(int)
+        questions = self._questions(X)
+        return np.round(2 * correct(self.embedding_, questions.rows) - 1).astype(int)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Share of triplets that the map gets right; ties count half, rows by their weight."""
@@ -179,7 +179,7 @@ class LOE(Embedder):
 
     def _fit(self, triplets: Triplets, n_components: int) -> None:
         check_choice("recovery", self.recovery, RECOVERIES)
-        _check_regularization(self.regularization)
+        check_regularization(self.regularization)
         began = time.perf_counter()
         triplets = triplets.grouped(backend=self.backend).triplets
         self.landmarks_ = choose_landmarks(
@@ -250,13 +250,6 @@ class LOE(Embedder):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-
-def _check_regularization(value: Any) -> None:
-    if isinstance(value, str):
-        check_choice("regularization (if it is a word)", value, ("auto",))
-    elif not isinstance(value, (int, float, np.number)) or not 0 <= float(value) < np.inf:
-        raise ValueError(f"regularization must be 'auto' or a number of at least 0; got {value!r}")
 
 
 def _is_array(X: Any) -> bool:

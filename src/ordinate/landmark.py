@@ -216,7 +216,7 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
     M = np.zeros((d, d))
     M[pairs] = M.T[pairs] = solution[: len(twice)]
     values, U = np.linalg.eigh(M)
-    values = np.maximum(values, 1e-2 * max(values[-1], 1e-12))  # noise can make M indefinite
+    values = np.maximum(values, 1e-4 * max(values[-1], 1e-12))  # noise can make M indefinite
     A = U * np.sqrt(values)
     mean_z = -0.5 * (U / values) @ U.T @ solution[len(twice) : -1]
 

@@ -18,6 +18,7 @@ BINS = 128
 GRID = 512
 MOST_STEPS = 50
 LONGEST_STEP = 2.0
+PULL = 1e-3  # towards 0: the shares seen may be beyond what any scores explain
 
 
 class MeanField(NamedTuple):
@@ -92,7 +93,7 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
 
 
 def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:
-    """Solve r_b = F(x_b) for bins of ``size`` items, mean zero, by Newton's method."""
+    """Solve r_b = F(x_b) + PULL x_b for bins of ``size`` items, mean zero, by Newton's method."""
     opponent = np.tile(share, (len(r), 1))
     np.fill_diagonal(opponent, share * (1 - 1 / size))
     opponent /= opponent.sum(axis=1)[:, None]
@@ -103,8 +104,8 @@ def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> 
         probability = noise.probability(difference)
         slope = opponent * probability * noise.residual(difference)
         # F does not change when all x move together: the mean fixes that.
-        jacobian = np.diag(slope.sum(axis=1)) - slope + share
-        step = np.linalg.solve(jacobian, r - (opponent * probability).sum(axis=1))
+        jacobian = np.diag(slope.sum(axis=1) + PULL) - slope + share
+        step = np.linalg.solve(jacobian, r - (opponent * probability).sum(axis=1) - PULL * x)
         step -= share @ step
         longest = np.abs(step).max()
         x += step * min(1.0, LONGEST_STEP / max(longest, 1e-300))

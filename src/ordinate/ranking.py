@@ -12,8 +12,9 @@ fail, since comparisons are few, clustered or chosen by the scores, quasi-Newton
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ordinate.noise import Noise
 from ordinate.stores import Columns
 
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
+WEAK_RIDGE = 0.01  # scores of more than some 10 units are beyond telling from answers
 MANY = 128  # comparisons per item from which one Newton step is tried
 MIXING_SAMPLE = 16  # comparisons per item in the sample that shows whether opponents are mixed,
 MIXING_STEPS = 9  # the power iterations on it,
@@ -87,7 +89,8 @@ def rank_columns(
         The landmark of each column, which is not among the items ranked: its score is 0 and does
         not count in the mean.
     regularization : float or "auto"
-        The ridge lambda; "auto" is ``0.2 / v``, v the variance of the column's scores.
+        The ridge lambda; "auto" is ``0.2 / v``, v the variance of the column's scores, and 0.01
+        where comparisons are not mixed, so that counts do not tell the variance.
     tol : float
         How small the squared error of the optimisation must be, as a share of the squared
         statistical error: of all scores together where comparisons are many and well mixed, and in
@@ -105,64 +108,64 @@ def rank_columns(
         ranked[every, owners] = False
     one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * n
     dtype = np.float32 if one_step else np.float64
-
     far, near = columns.counts(dtype)
     compared = far + near
+    n_compared = np.count_nonzero(compared, axis=1)
     fields = run(lambda i: mean_field(far[i], near[i], noise), every)
+    mixing = columns.sample(MIXING_SAMPLE * n // 2)
+    mixed = well_mixed(mixing, fields)
+    n_read = columns.sizes.sum() + (MIXING_STEPS + 1) * mixing.sizes.sum()
+
     if regularization == "auto":
         ridge = np.array([RIDGE / max(field.variance, 1e-12) for field in fields])
+        ridge[~mixed] = WEAK_RIDGE
     else:
         ridge = np.full(len(columns), float(regularization))
-    limit = np.full(len(columns), float(tol))
-    checks: Sequence[Callable[[np.ndarray], float] | None] = [None for _ in every]
-    n_passes = 1.0
+    climbs = [_Climb(fields[i], compared[i], ranked[i], ridge[i], tol, max_passes) for i in every]
     if one_step:
-        # A small gradient means a small error only where the comparisons mix.
-        sample = columns.sample(MIXING_SAMPLE * n // 2)
-        start = np.array([field.scores for field in fields], np.float32)
-        mixed = contraction(sample, start, noise) < MIXING
-        limit[mixed] *= np.count_nonzero(compared[mixed], axis=1)
-        step_sample = columns.sample(STEP_SAMPLE * n // 2)
-        checks = _step_checks(columns, step_sample, fields, ridge)
-        n_passes += (
-            (MIXING_STEPS + 1) * sample.sizes.sum() + 3 * step_sample.sizes.sum()
-        ) / columns.sizes.sum()
+        sample = columns.sample(STEP_SAMPLE * n // 2)
+        sampled_far, sampled_near = sample.counts()
+        start = sample.gradient({i: fields[i].scores for i in every}, noise)
+        n_read += 3 * sample.sizes.sum()
+        for i in np.flatnonzero(mixed).tolist():
+            # A small gradient means a small error only here.
+            climbs[i].limit *= n_compared[i]
+            climbs[i].check = StepCheck(
+                sample, columns.sizes[i], i, sampled_far[i] + sampled_near[i], start[i]
+            )
 
-    climbs = [
-        _climb(
-            fields[i].scores,
-            compared[i] * fields[i].information(fields[i].scores) + ridge[i],
-            ridge[i],
-            ranked[i],
-            limit[i],
-            max_passes,
-            checks[i],
-        )
-        for i in every
-    ]
-    scores, converged = np.zeros((len(columns), n)), np.zeros(len(columns), bool)
-    asked = {i: next(climbs[i]) for i in every}
+    steps = [climb.steps() for climb in climbs]
+    asked = {i: next(steps[i]) for i in every}
     while asked:
         gradients = columns.gradient({i: x.astype(dtype) for i, x in asked.items()}, noise)
-        n_passes += columns.sizes[list(asked)].sum() / columns.sizes.sum()
+        n_read += columns.sizes[list(asked)].sum()
         for i, gradient in gradients.items():
             try:
-                asked[i] = climbs[i].send(gradient)
-            except StopIteration as stop:
-                scores[i], converged[i] = stop.value
+                asked[i] = steps[i].send(gradient)
+            except StopIteration:
                 del asked[i]
-    information = [compared[i] * fields[i].information(scores[i]) for i in every]
+    information = [compared[i] * fields[i].information(climbs[i].scores) for i in every]
     return Scores(
-        scores=scores.T,
+        scores=np.array([climb.scores for climb in climbs]).T,
         information=np.array(information).T,
         n_compared=compared.T,
         n_one_sided=((compared > 0) & ((far == 0) | (near == 0))).sum(axis=1),
-        n_parts=columns.n_parts(np.count_nonzero(compared, axis=1)),
+        n_parts=columns.n_parts(n_compared),
         regularization=ridge,
-        converged=converged,
-        n_passes=n_passes,
+        converged=np.array([climb.converged for climb in climbs]),
+        n_passes=float(n_read / columns.sizes.sum()),
         n_triplets=columns.sizes,
     )
+
+
+def well_mixed(sample: Columns, fields: list[MeanField]) -> np.ndarray:
+    """Per column, whether items meet opponents at random, as far as a sample shows.
+
+    With fewer comparisons per item than can show it they are taken to be.
+    """
+    start = np.array([field.scores for field in fields], np.float32)
+    slow = contraction(sample, start, fields[0].noise) >= MIXING
+    return ~slow | (2 * sample.sizes < MIXING_SAMPLE / 2 * sample.n_items)
 
 
 def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray:
@@ -185,100 +188,109 @@ def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray
     return size
 
 
-def _step_checks(
-    columns: Columns, sample: Columns, fields: list[MeanField], ridge: np.ndarray
-) -> list[Callable[[np.ndarray], float]]:
-    """Per column, a function that bounds the Newton decrement left after a diagonal Newton step.
+class StepCheck(NamedTuple):
+    """Bounds what a Newton step with the diagonal alone leaves of the Newton decrement.
 
-    The step would leave no gradient if the curvature were diagonal and constant. On a sample, the
+    The step would leave no gradient if the curvature were diagonal and constant. On a sample the
     gradient's change can be compared with that: what is left, scaled up to all comparisons as if
     it were all of one sign, bounds what is left there. Answers cancel from the change, so that it
     carries no noise of theirs.
     """
-    far, near = sample.counts()
-    noise = fields[0].noise
-    base = sample.gradient({i: field.scores for i, field in enumerate(fields)}, noise)
-    scale = columns.sizes / sample.sizes
 
-    def check(i: int) -> Callable[[np.ndarray], float]:
-        scores = fields[i].scores
-        curvature = (far[i] + near[i]) * fields[i].information(scores) + ridge[i] / scale[i]
+    sample: Columns
+    n_comparisons: int
+    column: int
+    compared: np.ndarray
+    start: np.ndarray
 
-        def decrement_left(step: np.ndarray) -> float:
-            moved = sample.gradient({i: scores + step}, noise)[i]
-            left = moved - base[i] + curvature * step - ridge[i] / scale[i] * step
-            return float(scale[i] * (left**2 / np.where(curvature > 0, curvature, 1)).sum())
-
-        return decrement_left
-
-    return [check(i) for i in range(len(columns))]
+    def decrement_left(self, field: MeanField, step: np.ndarray) -> float:
+        """Bound the decrement after a ``step`` (n,) from the mean field's scores."""
+        i = self.column
+        curvature = self.compared * field.information(field.scores)
+        moved = self.sample.gradient({i: field.scores + step}, field.noise)[i]
+        left = moved - self.start + curvature * step
+        scale = self.n_comparisons / self.sample.sizes[i]
+        return float(scale * (left**2 / np.where(curvature > 0, curvature, 1)).sum())
 
 
-Climb = Generator[np.ndarray, np.ndarray, tuple[np.ndarray, bool]]
-Steps = deque[tuple[np.ndarray, np.ndarray, float]]
+Memory = deque[tuple[np.ndarray, np.ndarray, float]]
 
 
-def _climb(
-    theta: np.ndarray,
-    curvature: np.ndarray,
-    ridge: float,
-    ranked: np.ndarray,
-    limit: float,
-    max_passes: int,
-    decrement_left: Callable[[np.ndarray], float] | None,
-) -> Climb:
-    """Climb to the maximum: yields scores, is sent the gradient of their log-likelihood.
+class _Climb:
+    """The climb of one column's scores from the mean field to the maximum of the likelihood.
 
     Limited-memory quasi-Newton steps (L-BFGS) that start from the diagonal curvature: the first is
-    the Newton step with the diagonal alone, and the only one where ``decrement_left`` says that it
-    is enough. Stops when the Newton decrement, twice the rise in likelihood that is left, is below
-    the limit; returns the scores and whether it is.
+    the Newton step with the diagonal alone, and the only one where ``check`` says that it is
+    enough. Ends when the Newton decrement, twice the rise in likelihood that is left, is below the
+    limit.
     """
-    inverse = np.where(curvature > 0, 1 / np.where(curvature > 0, curvature, 1), 0)
-    theta = _centre(theta, ranked)
-    g = (yield theta) - ridge * theta
-    steps: Steps = deque(maxlen=MEMORY)
-    for _ in range(max_passes):
-        p = _two_loop(g, inverse, steps)
-        decrement = g @ p
-        done = decrement <= limit
-        if not done and not steps and decrement_left is not None:
-            done = decrement_left(p) <= limit
-        p = _centre(p, ranked)
-        if done:
-            return _centre(theta + p, ranked), True
-        length = 1.0
-        while True:
-            new = theta + length * p
-            g_new = (yield new) - ridge * new
-            slope = g_new @ p
-            # The likelihood is concave: a slope below minus half of what it was is past the top,
-            # which then lies near where the slope's secant crosses zero.
-            if slope >= -0.5 * decrement:
-                break
-            length *= decrement / (decrement - slope)
-        s, y = new - theta, g - g_new
-        if s @ y > 0:
-            steps.append((s, y, float(s @ y)))
-        theta, g = new, g_new
-    return theta, False
+
+    def __init__(
+        self,
+        field: MeanField,
+        compared: np.ndarray,
+        ranked: np.ndarray,
+        ridge: float,
+        limit: float,
+        max_passes: int,
+    ) -> None:
+        self.field = field
+        self.compared = compared
+        self.ranked = ranked
+        self.ridge = ridge
+        self.limit = limit
+        self.max_passes = max_passes
+        self.check: StepCheck | None = None
+        self.scores = self._centred(field.scores)
+        self.converged = False
+
+    def steps(self) -> Generator[np.ndarray, np.ndarray, None]:
+        """Yield scores and be sent the gradient of their log-likelihood, until the end."""
+        curvature = self.compared * self.field.information(self.field.scores) + self.ridge
+        inverse = np.where(curvature > 0, 1 / np.where(curvature > 0, curvature, 1), 0)
+        memory: Memory = deque(maxlen=MEMORY)
+        g = (yield self.scores) - self.ridge * self.scores
+        for _ in range(self.max_passes):
+            p = _two_loop(g, inverse, memory)
+            decrement = float(g @ p)
+            done = decrement <= self.limit
+            if not done and not memory and self.check is not None:
+                done = self.check.decrement_left(self.field, p) <= self.limit
+            p = self._centred(p)
+            if done:
+                self.scores = self._centred(self.scores + p)
+                self.converged = True
+                return
+            length = 1.0
+            while True:
+                new = self.scores + length * p
+                g_new = (yield new) - self.ridge * new
+                slope = float(g_new @ p)
+                # The likelihood is concave: a slope below minus half of what it was is past the
+                # top, which then lies near where the slope's secant crosses zero.
+                if slope >= -0.5 * decrement:
+                    break
+                length *= decrement / (decrement - slope)
+            s, y = new - self.scores, g - g_new
+            if s @ y > 0:
+                memory.append((s, y, float(s @ y)))
+            self.scores, g = new, g_new
+
+    def _centred(self, values: np.ndarray) -> np.ndarray:
+        return np.where(self.ranked, values - values[self.ranked].mean(), 0.0)
 
 
-def _two_loop(g: np.ndarray, inverse: np.ndarray, steps: Steps) -> np.ndarray:
+def _two_loop(g: np.ndarray, inverse: np.ndarray, memory: Memory) -> np.ndarray:
     """Apply the inverse curvature that L-BFGS has gathered to a gradient."""
     q = g.copy()
     weights = []
-    for s, y, sy in reversed(steps):
+    for s, y, sy in reversed(memory):
         weights.append((s @ q) / sy)
         q -= weights[-1] * y
     q *= inverse
-    if steps:
-        _, y, sy = steps[-1]
+    if memory:
+        _, y, sy = memory[-1]
         q *= sy / (y @ (inverse * y))
-    for (s, y, sy), weight in zip(steps, reversed(weights), strict=True):
+    for (s, y, sy), weight in zip(memory, reversed(weights), strict=True):
         q += (weight - (y @ q) / sy) * s
     return q
-
-
-def _centre(values: np.ndarray, ranked: np.ndarray) -> np.ndarray:
-    return np.where(ranked, values - values[ranked].mean(), 0.0)

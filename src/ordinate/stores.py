@@ -66,10 +66,12 @@ class Columns:
         return len(self.pairs)
 
     def sample(self, size: int) -> "Columns":
-        """Copy about ``size`` pairs of each column, in runs spread evenly over its rows."""
+        """Take about ``size`` pairs of each column, in runs spread evenly over its rows."""
 
         def take(array: np.ndarray) -> np.ndarray:
-            step = max(len(array) * RUN // size, RUN)
+            step = len(array) * RUN // max(size, RUN)
+            if step <= RUN:
+                return array
             n_runs = len(array) // step
             runs = array[: n_runs * step].reshape(n_runs, step, *array.shape[1:])
             middle = (step - RUN) // 2
