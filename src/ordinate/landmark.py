@@ -29,7 +29,7 @@ def loe(
     noise: str = "btl",
     recovery: str = "auto",
     regularization: float | str = "auto",
-    tol: float = 1e-2,
+    tol: float = 2e-2,
     backend: str = "auto",
 ) -> tuple["Map", Scores]:
     """Embed all items from the triplets whose anchor is a landmark.
@@ -208,22 +208,51 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
     V = np.linalg.eigh((doubly.T * w) @ doubly)[1][:, ::-1][:, :d]
     P = -0.5 * doubly @ V
 
-    pairs = np.triu_indices(d)
-    twice = np.where(pairs[0] == pairs[1], 1, 2)
-    unknowns = np.column_stack([twice * P[:, pairs[0]] * P[:, pairs[1]], P, np.ones(len(P))])
-    root = np.sqrt(w)[:, None]
-    solution = np.linalg.lstsq(root * unknowns, root[:, 0] * row_mean, rcond=None)[0]
-    M = np.zeros((d, d))
-    M[pairs] = M.T[pairs] = solution[: len(twice)]
-    values, U = np.linalg.eigh(M)
-    values = np.maximum(values, 1e-4 * max(values[-1], 1e-12))  # noise can make M indefinite
+    values, U = _metric(P, row_mean, w)
+    M = (U * values) @ U.T
+    b = _regression(P, row_mean - ((P @ M) * P).sum(axis=1), w)[0][:d]
+    mean_z = -0.5 * np.linalg.solve(M, b)
     A = U * np.sqrt(values)
-    mean_z = -0.5 * (U / values) @ U.T @ solution[len(twice) : -1]
 
     X = np.zeros((len(R), d))
     X[items] = P @ A
-    X[landmarks] = (V @ (U / values) @ U.T + mean_z) @ A
+    X[landmarks] = (V @ np.linalg.inv(M) + mean_z) @ A
     return X
+
+
+def _metric(P: np.ndarray, row_mean: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of the M that best explains the row means.
+
+    Eigenvalues within their noise of zero, where rows are few for the unknowns of M, are replaced
+    by that of the best multiple of the identity.
+    """
+    d = P.shape[1]
+    i, j = np.triu_indices(d)
+    twice = np.where(i == j, 1, 2)
+
+    def squares(vectors: np.ndarray) -> np.ndarray:
+        return twice * vectors[:, i] * vectors[:, j]
+
+    solution, covariance = _regression(np.column_stack([squares(P), P]), row_mean, w)
+    M = np.zeros((d, d))
+    M[i, j] = M[j, i] = solution[: len(i)]
+    values, U = np.linalg.eigh(M)
+    of_values = squares(U.T)
+    error = np.sqrt(np.einsum("ki,ij,kj->k", of_values, covariance[: len(i), : len(i)], of_values))
+    same = _regression(np.column_stack([(P**2).sum(axis=1), P]), row_mean, w)[0][0]
+    return np.where(values > 2 * error, values, max(same, 1e-12)), U
+
+
+def _regression(
+    columns: np.ndarray, target: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted least squares with a constant: the coefficients and their covariance."""
+    root = np.sqrt(w)
+    A = root[:, None] * np.column_stack([columns, np.ones(len(columns))])
+    solution = np.linalg.lstsq(A, root * target, rcond=None)[0]
+    left = root * target - A @ solution
+    freedom = max(len(A) - A.shape[1], 1)
+    return solution, np.linalg.pinv(A.T @ A) * (left @ left) / freedom
 
 
 def _placed(

@@ -14,8 +14,8 @@ import numpy as np
 
 from ordinate.noise import Noise
 
-BINS = 128
-GRID = 512
+BINS = 64
+GRID = 256
 MOST_STEPS = 50
 LONGEST_STEP = 2.0
 PULL = 1e-3  # towards 0: the shares seen may be beyond what any scores explain
@@ -50,13 +50,9 @@ class MeanField(NamedTuple):
 
     def information(self, scores: np.ndarray) -> np.ndarray:
         """Expected curvature that one comparison with a random opponent adds in each score."""
-        low, high = scores.min(), scores.max()
-        grid = np.linspace(low, max(high, low + 1e-9), GRID)
+        grid = _even_grid(scores)
         table = self.noise.information(grid[:, None] - self.opponents) @ self.share
-        # Linear interpolation on an even grid; np.interp would search it for every score.
-        place = (scores - low) * ((GRID - 1) / (grid[-1] - low))
-        left = np.minimum(place.astype(np.int64), GRID - 2)
-        everyone = table[left] + (place - left) * np.diff(table)[left]
+        everyone = _interpolate(scores, grid, table)
         myself = self.own_share * self.noise.information(scores - self.opponents[self.bin_of])
         return np.maximum(everyone - myself, 0) / (1 - self.own_share)
 
@@ -75,21 +71,34 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     """
     compared = far + near
     # Half a comparison each way keeps items that were always far, or always near, finite.
-    rate = (far + 0.5) / (compared + 1)
-    position = np.log(rate / (1 - rate))
-    low, high = position.min(), position.max()
-    bin_of = np.minimum((position - low) * (BINS / max(high - low, 1e-9)), BINS - 1).astype(int)
+    position = np.log((far + 0.5) / (near + 0.5))
+    grid = _even_grid(position)
+    bin_of = ((position - grid[0]) * (BINS / (grid[-1] - grid[0]))).astype(np.int64)
+    bin_of = np.minimum(bin_of, BINS - 1)
     weight = np.bincount(bin_of, compared, BINS)
     used = weight > 0
-    r = np.bincount(bin_of, compared * rate, BINS)[used] / weight[used]
+    r = np.bincount(bin_of, compared * (far + 0.5) / (compared + 1), BINS)[used] / weight[used]
     size = np.bincount(bin_of, compared > 0, BINS)[used]
     share = weight[used] / weight.sum()
     x = _solve(r, share, size, noise)
-    scores = np.where(compared > 0, np.interp(position, np.log(r / (1 - r)), x), 0.0)
+    on_grid = np.interp(grid, np.log(r / (1 - r)), x)
+    scores = np.where(compared > 0, _interpolate(position, grid, on_grid), 0.0)
     # Items never compared may lie in bins that are not used; any bin will do for their share of 0.
     new_bin: np.ndarray = np.cumsum(used) - used
     bin_of = np.minimum(new_bin[bin_of], len(x) - 1)
     return MeanField(scores, float(share @ x**2), noise, x, share, bin_of, compared / weight.sum())
+
+
+def _even_grid(values: np.ndarray) -> np.ndarray:
+    low, high = values.min(), values.max()
+    return np.linspace(low, max(high, low + 1e-9), GRID)
+
+
+def _interpolate(values: np.ndarray, grid: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Linear interpolation on an even grid; np.interp would search it for every value."""
+    place = (values - grid[0]) * ((len(grid) - 1) / (grid[-1] - grid[0]))
+    left = np.minimum(place.astype(np.int64), len(grid) - 2)
+    return table.take(left) + (place - left) * np.diff(table).take(left)
 
 
 def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:
@@ -109,6 +118,6 @@ def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> 
         step -= share @ step
         longest = np.abs(step).max()
         x += step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
-        if longest < 1e-6:
+        if longest < 1e-4:
             break
     return x

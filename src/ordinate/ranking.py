@@ -26,10 +26,8 @@ from ordinate.stores import Columns
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
 WEAK_RIDGE = 0.01  # scores of more than some 10 units are beyond telling from answers
 MANY = 128  # comparisons per item from which one Newton step is tried
-MIXING_SAMPLE = 16  # comparisons per item in the sample that shows whether opponents are mixed,
-MIXING_STEPS = 9  # the power iterations on it,
-MIXING = 0.85  # and the contraction below which they are
-STEP_SAMPLE = 32  # comparisons per item in the sample that shows what a Newton step leaves
+SAMPLE = 16  # comparisons per item in the sample that shows whether one is enough
+MIXING = 0.85  # contraction on it below which opponents are met at random
 MEMORY = 10  # steps that the quasi-Newton climb remembers
 
 
@@ -76,7 +74,7 @@ def rank_columns(
     *,
     owners: np.ndarray | None = None,
     regularization: float | str = "auto",
-    tol: float = 1e-2,
+    tol: float = 2e-2,
     max_passes: int = 200,
 ) -> Scores:
     """Scores of every column by maximum likelihood.
@@ -111,10 +109,10 @@ def rank_columns(
     far, near = columns.counts(dtype)
     compared = far + near
     n_compared = np.count_nonzero(compared, axis=1)
-    fields = run(lambda i: mean_field(far[i], near[i], noise), every)
-    mixing = columns.sample(MIXING_SAMPLE * n // 2)
-    mixed = well_mixed(mixing, fields)
-    n_read = columns.sizes.sum() + (MIXING_STEPS + 1) * mixing.sizes.sum()
+    fields = [mean_field(far[i], near[i], noise) for i in every]
+    sample = columns.sample(SAMPLE * n // 2)
+    mixed = well_mixed(sample, fields)
+    n_read = columns.sizes.sum() + (_mixing_steps(n) + 1) * sample.sizes.sum()
 
     if regularization == "auto":
         ridge = np.array([RIDGE / max(field.variance, 1e-12) for field in fields])
@@ -123,7 +121,6 @@ def rank_columns(
         ridge = np.full(len(columns), float(regularization))
     climbs = [_Climb(fields[i], compared[i], ranked[i], ridge[i], tol, max_passes) for i in every]
     if one_step:
-        sample = columns.sample(STEP_SAMPLE * n // 2)
         sampled_far, sampled_near = sample.counts()
         start = sample.gradient({i: fields[i].scores for i in every}, noise)
         n_read += 3 * sample.sizes.sum()
@@ -135,16 +132,13 @@ def rank_columns(
             )
 
     steps = [climb.steps() for climb in climbs]
-    asked = {i: next(steps[i]) for i in every}
+    asked: dict[int, np.ndarray] = dict(enumerate(run(next, steps)))
     while asked:
         gradients = columns.gradient({i: x.astype(dtype) for i, x in asked.items()}, noise)
         n_read += columns.sizes[list(asked)].sum()
-        for i, gradient in gradients.items():
-            try:
-                asked[i] = steps[i].send(gradient)
-            except StopIteration:
-                del asked[i]
-    information = [compared[i] * fields[i].information(climbs[i].scores) for i in every]
+        answers = run(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
+        asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
+    information = run(lambda i: compared[i] * fields[i].information(climbs[i].scores), every)
     return Scores(
         scores=np.array([climb.scores for climb in climbs]).T,
         information=np.array(information).T,
@@ -158,6 +152,16 @@ def rank_columns(
     )
 
 
+def _advance(
+    steps: Generator[np.ndarray, np.ndarray, None], gradient: np.ndarray
+) -> np.ndarray | None:
+    """Send a gradient to a climb; the scores it asks about next, or None at its end."""
+    try:
+        return steps.send(gradient)
+    except StopIteration:
+        return None
+
+
 def well_mixed(sample: Columns, fields: list[MeanField]) -> np.ndarray:
     """Per column, whether items meet opponents at random, as far as a sample shows.
 
@@ -165,7 +169,7 @@ def well_mixed(sample: Columns, fields: list[MeanField]) -> np.ndarray:
     """
     start = np.array([field.scores for field in fields], np.float32)
     slow = contraction(sample, start, fields[0].noise) >= MIXING
-    return ~slow | (2 * sample.sizes < MIXING_SAMPLE / 2 * sample.n_items)
+    return ~slow | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
 
 
 def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray:
@@ -177,15 +181,20 @@ def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray
     """
     weighted = columns.weighted_by_information(theta, noise)
     diagonal = weighted.neighbour_sums(np.ones_like(theta))
-    v = np.random.default_rng(0).normal(size=theta.shape).astype(theta.dtype)
-    size = np.zeros(len(columns))
-    for _ in range(MIXING_STEPS):
-        u = weighted.neighbour_sums(v)
-        u = np.divide(u, diagonal, out=np.zeros_like(u), where=diagonal > 0)
-        u -= ((diagonal * u).sum(axis=1) / diagonal.sum(axis=1))[:, None]
-        size = np.sqrt((diagonal * u**2).sum(axis=1) / (diagonal * v**2).sum(axis=1))
-        v = u
-    return size
+    inverse = np.divide(1, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+    mean = diagonal / diagonal.sum(axis=1)[:, None]
+    v = np.random.default_rng(0).random(theta.shape, np.float32).astype(theta.dtype) - 0.5
+    before = v
+    for _ in range(_mixing_steps(columns.n_items)):
+        before = v
+        v = inverse * weighted.neighbour_sums(v)
+        v -= np.einsum("ij,ij->i", mean, v)[:, None]
+    return np.sqrt((mean * v**2).sum(axis=1) / (mean * before**2).sum(axis=1))
+
+
+def _mixing_steps(n: int) -> int:
+    # Random modes shrink by 0.45 a step with 16 opponents each; a slow one begins at 1 / sqrt(n).
+    return 2 + round(np.log(n) / 1.6)
 
 
 class StepCheck(NamedTuple):
@@ -203,10 +212,13 @@ class StepCheck(NamedTuple):
     compared: np.ndarray
     start: np.ndarray
 
-    def decrement_left(self, field: MeanField, step: np.ndarray) -> float:
-        """Bound the decrement after a ``step`` (n,) from the mean field's scores."""
+    def decrement_left(self, field: MeanField, information: np.ndarray, step: np.ndarray) -> float:
+        """Bound the decrement after a ``step`` (n,) from the mean field's scores.
+
+        ``information`` (n,) is that of one comparison of each item.
+        """
         i = self.column
-        curvature = self.compared * field.information(field.scores)
+        curvature = self.compared * information
         moved = self.sample.gradient({i: field.scores + step}, field.noise)[i]
         left = moved - self.start + curvature * step
         scale = self.n_comparisons / self.sample.sizes[i]
@@ -246,7 +258,8 @@ class _Climb:
 
     def steps(self) -> Generator[np.ndarray, np.ndarray, None]:
         """Yield scores and be sent the gradient of their log-likelihood, until the end."""
-        curvature = self.compared * self.field.information(self.field.scores) + self.ridge
+        information = self.field.information(self.field.scores)
+        curvature = self.compared * information + self.ridge
         inverse = np.where(curvature > 0, 1 / np.where(curvature > 0, curvature, 1), 0)
         memory: Memory = deque(maxlen=MEMORY)
         g = (yield self.scores) - self.ridge * self.scores
@@ -255,7 +268,7 @@ class _Climb:
             decrement = float(g @ p)
             done = decrement <= self.limit
             if not done and not memory and self.check is not None:
-                done = self.check.decrement_left(self.field, p) <= self.limit
+                done = self.check.decrement_left(self.field, information, p) <= self.limit
             p = self._centred(p)
             if done:
                 self.scores = self._centred(self.scores + p)

@@ -5,6 +5,7 @@ same, bit for bit, on any number of threads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +16,9 @@ from ordinate._parallel import blocks, run
 from ordinate.noise import Noise
 from ordinate.triplets import Triplets
 
-MOST_PARTS = 8  # each part has sums of its own for all items, which must not outweigh the rows
+# Each part has sums of its own for all items, and costs some of Python's time.
+MOST_PARTS = 8
+SMALLEST_PART = 1 << 18
 RUN = 16  # rows that are sampled together, being read together
 NO_WEIGHT = np.empty(0)
 
@@ -144,10 +147,10 @@ class Columns:
     def _sum(self, columns: Any, kernel: Callable[[int, slice], np.ndarray]) -> list[np.ndarray]:
         """Add up a kernel's results over the parts of each column."""
         columns = list(columns)
-        least = max(1 << 16, 8 * self.n_items)
+        least = max(SMALLEST_PART, 8 * self.n_items)
         parts = {
             i: blocks(self.sizes[i], max(least, -(-self.sizes[i] // MOST_PARTS))) for i in columns
         }
         tasks = [(i, part) for i in columns for part in parts[i]]
         done = iter(run(lambda task: kernel(*task), tasks))
-        return [sum((next(done) for _ in parts[i]), start=np.zeros(())) for i in columns]
+        return [reduce(np.add, [next(done) for _ in parts[i]]) for i in columns]
