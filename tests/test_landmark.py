@@ -73,8 +73,8 @@ def test_the_eigenvalue_is_second_by_sign_and_not_by_size():
 def test_an_unexplained_map_falls_back_to_the_better_fit():
     """Few rows and many dimensions: lifting is ill-posed there, and auto says which it took."""
     rng = np.random.default_rng(0)
-    X = sample_points(60, 8, random_state=rng)
-    landmarks = np.sort(rng.choice(60, 20, replace=False))
+    X = sample_points(80, 8, random_state=rng)
+    landmarks = np.sort(rng.choice(80, 20, replace=False))
     scores, _ = exact_scores(X, landmarks)
     noisy = Scores(
         scores.scores + 0.05 * rng.normal(size=scores.scores.shape),
@@ -89,6 +89,17 @@ def test_an_unexplained_map_falls_back_to_the_better_fit():
     assert found["auto"].misfit < min(found["lift"].misfit, found["edm"].misfit)
     errors = {name: procrustes_error(m.points, X, relative=True) for name, m in found.items()}
     assert errors["auto"] < min(errors["lift"], errors["edm"])
+
+
+def test_lifting_needs_items_that_are_not_landmarks():
+    X = sample_points(12, 2, random_state=0)
+    everyone = np.arange(12)
+    scores, _ = exact_scores(X, everyone)
+    with pytest.raises(ValueError, match="needs items that are not landmarks: 0 are too few"):
+        recover(scores, everyone, 2, recovery="lift")
+    found = recover(scores, everyone, 2)
+    assert found.recovery == "edm"
+    assert procrustes_error(found.points, X, relative=True) < 1e-8
 
 
 def test_the_number_of_landmarks_for_a_budget():

@@ -13,6 +13,7 @@ from ordinate import (
     LOE,
     TripletKFold,
     Triplets,
+    answers,
     procrustes_error,
     sample_points,
     sample_triplets,
@@ -109,6 +110,25 @@ def test_noise_models_and_backends(noise, backend):
     assert procrustes_error(model.embedding_, points, relative=True) < 0.15
     other = LOE(noise=noise, backend="numpy").fit(triplets)
     assert model.embedding_ == pytest.approx(other.embedding_, abs=1e-4)
+
+
+def test_answers_that_are_chosen_from_a_grid():
+    """Four nearest of twelve shown: near items never meet near ones, far ones never far ones."""
+    rng = np.random.default_rng(0)
+    points = sample_points(60, 2, random_state=0)
+    query = rng.integers(60, size=4000)
+    shown = [rng.choice(np.delete(np.arange(60), q), 12, replace=False) for q in query]
+    noisy = [
+        s[np.argsort(((points[s] - points[q]) ** 2).sum(axis=1) + 0.1 * rng.normal(size=12))]
+        for q, s in zip(query, shown, strict=True)
+    ]
+    triplets = answers.selection(query, shown, [s[:4] for s in noisy], labels=range(60))
+    model = LOE().fit(triplets)
+    assert model.converged_
+    assert model.n_passes_ < 40
+    assert len(model.landmarks_) == 60
+    assert procrustes_error(model.embedding_, points, scale=True, relative=True) < 0.4
+    assert model.score(sample_triplets(points, 5000, noise="none", random_state=1)) > 0.85
 
 
 def test_the_same_on_any_number_of_threads():

@@ -118,16 +118,15 @@ def recover(
     if recovery == "edm":
         X, s = algorithm_1(R, landmarks, n_components)
         return _finished(X, s, R, landmarks, weight, "edm")
-    X = lift(R, landmarks, n_components, weight)
-    lifted = _placed(X, R, landmarks, weight, "lift", backend)
-    if recovery == "lift" or lifted.misfit <= GOOD_FIT:
-        return lifted
+    maps = []
+    if recovery == "lift" or can_lift(len(R) - len(landmarks), n_components):
+        X = lift(R, landmarks, n_components, weight)
+        maps.append(_placed(X, R, landmarks, weight, "lift", backend))
+        if recovery == "lift" or maps[0].misfit <= GOOD_FIT:
+            return maps[0]
     X, _ = algorithm_1(R, landmarks, n_components)
-    return min(
-        lifted,
-        _placed(X, R, landmarks, weight, "edm", backend),
-        key=lambda found: found.misfit,
-    )
+    maps.append(_placed(X, R, landmarks, weight, "edm", backend))
+    return min(maps, key=lambda found: found.misfit)
 
 
 def algorithm_1(
@@ -171,6 +170,11 @@ def second_eigenvalue(A: np.ndarray) -> float:
     return float(np.linalg.eigvalsh((A + A.T) / 2)[-2])
 
 
+def can_lift(n_others: int, n_components: int) -> bool:
+    """Whether there are more items other than landmarks than lifting has unknowns."""
+    return n_others > (n_components + 1) * (n_components + 2) // 2
+
+
 def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.ndarray) -> np.ndarray:
     """Points from the scores of all items, by linear algebra alone.
 
@@ -198,6 +202,11 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
     """
     d = n_components
     items = np.delete(np.arange(len(R)), landmarks)
+    if not can_lift(len(items), d):
+        raise ValueError(
+            f"lifting to {d} dimensions needs items that are not landmarks: {len(items)} are too "
+            "few; use recovery='edm' or 'auto', or fewer landmarks"
+        )
     w = 1 / (1 / np.maximum(weight[items], 1e-12 * weight.max())).mean(axis=1)
     w /= w.sum()
 

@@ -57,9 +57,9 @@ def choose_landmarks(
     triplets : Triplets
     n_components : int
     landmarks : "auto", int or sequence
-        "auto": every anchor with at least 20 comparisons per item; where these are too few, the
-        ``d + 3`` anchors with the most, if they have 4 per item. A number: as many anchors, spread
-        out among those with the most comparisons. A sequence: these labels, or ids.
+        "auto": every anchor with at least 20 comparisons per item; or with half as many as the
+        ``d + 3`` best have, if that is less, but 4. A number: as many anchors, spread out among
+        those with the most comparisons. A sequence: these labels, or ids.
     backend : str
 
     Returns
@@ -77,15 +77,15 @@ def choose_landmarks(
     if isinstance(landmarks, str):
         check_choice("landmarks (if it is a word)", landmarks, ("auto",))
         per_item = 2 * counts[order] / (triplets.n_items - 1)
-        wanted = max(int((per_item >= ENOUGH).sum()), least)
-        if n_anchors < wanted or per_item[wanted - 1] < FEW:
+        needed = per_item[least - 1] if n_anchors >= least else 0.0
+        if needed < FEW:
             raise ValueError(
                 f"{n_components} dimensions need at least {least} landmarks: anchors with {FEW} or "
                 f"more comparisons per item ({ENOUGH} are better). Of {n_anchors:,} anchors, "
                 f"{np.count_nonzero(per_item >= FEW):,} have as many. Ask more questions about "
                 "fewer anchors, or embed in fewer dimensions"
             )
-        return np.sort(order[:wanted])
+        return np.sort(order[per_item >= min(ENOUGH, max(FEW, needed / 2))])
     wanted = check_whole("landmarks", landmarks, least=least)
     if n_anchors < wanted:
         raise ValueError(f"{wanted} landmarks are wanted, but only {n_anchors:,} items are anchors")

@@ -18,7 +18,7 @@ BINS = 64
 GRID = 256
 MOST_STEPS = 50
 LONGEST_STEP = 2.0
-PULL = 1e-3  # towards 0: the shares seen may be beyond what any scores explain
+WIDEST = 12.0  # scores beyond which the shares seen cannot come from random opponents
 
 
 class MeanField(NamedTuple):
@@ -102,22 +102,28 @@ def _interpolate(values: np.ndarray, grid: np.ndarray, table: np.ndarray) -> np.
 
 
 def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:
-    """Solve r_b = F(x_b) + PULL x_b for bins of ``size`` items, mean zero, by Newton's method."""
+    """Solve r_b = F(x_b) for bins of ``size`` items, mean zero, by Newton's method.
+
+    Where no scores explain the shares, since opponents are not met at random, returns their
+    log-odds.
+    """
     opponent = np.tile(share, (len(r), 1))
     np.fill_diagonal(opponent, share * (1 - 1 / size))
     opponent /= opponent.sum(axis=1)[:, None]
-    x = np.log(r / (1 - r))
-    x -= share @ x
+    log_odds = np.log(r / (1 - r))
+    x = log_odds = log_odds - share @ log_odds
     for _ in range(MOST_STEPS):
         difference = x[:, None] - x
         probability = noise.probability(difference)
         slope = opponent * probability * noise.residual(difference)
         # F does not change when all x move together: the mean fixes that.
-        jacobian = np.diag(slope.sum(axis=1) + PULL) - slope + share
-        step = np.linalg.solve(jacobian, r - (opponent * probability).sum(axis=1) - PULL * x)
+        jacobian = np.diag(slope.sum(axis=1)) - slope + share
+        step = np.linalg.solve(jacobian, r - (opponent * probability).sum(axis=1))
         step -= share @ step
         longest = np.abs(step).max()
-        x += step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
+        x = x + step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
+        if np.abs(x).max() > WIDEST:
+            return log_odds
         if longest < 1e-4:
             break
     return x

@@ -92,7 +92,7 @@ def rank_items(
     noise : {"btl", "thurstone"}
     regularization : float or "auto"
         The ridge lambda: ``lambda / 2`` times the sum of squared scores is taken off the
-        log-likelihood. "auto" is 0.2 over the variance of the scores, and 0.01 where items meet
+        log-likelihood. "auto" is 0.2 over the variance of the scores, and 0.05 where items meet
         their like more than others; 0 is allowed.
     tol : float
         Error of the optimisation, as a share of the squared statistical error.

@@ -24,7 +24,7 @@ from ordinate.noise import Noise
 from ordinate.stores import Columns
 
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
-WEAK_RIDGE = 0.01  # scores of more than some 10 units are beyond telling from answers
+WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
 MANY = 128  # comparisons per item from which one Newton step is tried
 SAMPLE = 16  # comparisons per item in the sample that shows whether one is enough
 MIXING = 0.85  # contraction on it below which opponents are met at random
@@ -87,7 +87,7 @@ def rank_columns(
         The landmark of each column, which is not among the items ranked: its score is 0 and does
         not count in the mean.
     regularization : float or "auto"
-        The ridge lambda; "auto" is ``0.2 / v``, v the variance of the column's scores, and 0.01
+        The ridge lambda; "auto" is ``0.2 / v``, v the variance of the column's scores, and 0.05
         where comparisons are not mixed, so that counts do not tell the variance.
     tol : float
         How small the squared error of the optimisation must be, as a share of the squared
@@ -119,7 +119,27 @@ def rank_columns(
         ridge[~mixed] = WEAK_RIDGE
     else:
         ridge = np.full(len(columns), float(regularization))
-    climbs = [_Climb(fields[i], compared[i], ranked[i], ridge[i], tol, max_passes) for i in every]
+    # The mean field tells the curvature of many comparisons that mix; others are few, or must be
+    # summed.
+    summed = [] if one_step and mixed.all() else np.flatnonzero(~(one_step & mixed)).tolist()
+    n_read += 2 * columns.sizes[summed].sum()
+
+    def information(i: int, scores: np.ndarray) -> np.ndarray:
+        if i in summed:
+            return columns.information(i, scores, noise)
+        return compared[i] * fields[i].information(scores)
+
+    climbs = [
+        _Climb(
+            fields[i].scores,
+            information(i, fields[i].scores),
+            ranked[i],
+            ridge[i],
+            tol,
+            max_passes,
+        )
+        for i in every
+    ]
     if one_step:
         sampled_far, sampled_near = sample.counts()
         start = sample.gradient({i: fields[i].scores for i in every}, noise)
@@ -128,7 +148,7 @@ def rank_columns(
             # A small gradient means a small error only here.
             climbs[i].limit *= n_compared[i]
             climbs[i].check = StepCheck(
-                sample, columns.sizes[i], i, sampled_far[i] + sampled_near[i], start[i]
+                sample, i, fields[i], sampled_far[i] + sampled_near[i], start[i], columns.sizes[i]
             )
 
     steps = [climb.steps() for climb in climbs]
@@ -138,10 +158,9 @@ def rank_columns(
         n_read += columns.sizes[list(asked)].sum()
         answers = run(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
         asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
-    information = run(lambda i: compared[i] * fields[i].information(climbs[i].scores), every)
     return Scores(
         scores=np.array([climb.scores for climb in climbs]).T,
-        information=np.array(information).T,
+        information=np.array(run(lambda i: information(i, climbs[i].scores), every)).T,
         n_compared=compared.T,
         n_one_sided=((compared > 0) & ((far == 0) | (near == 0))).sum(axis=1),
         n_parts=columns.n_parts(n_compared),
@@ -168,8 +187,8 @@ def well_mixed(sample: Columns, fields: list[MeanField]) -> np.ndarray:
     With fewer comparisons per item than can show it they are taken to be.
     """
     start = np.array([field.scores for field in fields], np.float32)
-    slow = contraction(sample, start, fields[0].noise) >= MIXING
-    return ~slow | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
+    fast = contraction(sample, start, fields[0].noise) < MIXING
+    return fast | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
 
 
 def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray:
@@ -207,19 +226,17 @@ class StepCheck(NamedTuple):
     """
 
     sample: Columns
-    n_comparisons: int
     column: int
+    field: MeanField
     compared: np.ndarray
     start: np.ndarray
+    n_comparisons: int
 
-    def decrement_left(self, field: MeanField, information: np.ndarray, step: np.ndarray) -> float:
-        """Bound the decrement after a ``step`` (n,) from the mean field's scores.
-
-        ``information`` (n,) is that of one comparison of each item.
-        """
-        i = self.column
-        curvature = self.compared * information
-        moved = self.sample.gradient({i: field.scores + step}, field.noise)[i]
+    def decrement_left(self, step: np.ndarray) -> float:
+        """Bound the decrement after a ``step`` (n,) from the mean field's scores."""
+        i, scores = self.column, self.field.scores
+        curvature = self.compared * self.field.information(scores)
+        moved = self.sample.gradient({i: scores + step}, self.field.noise)[i]
         left = moved - self.start + curvature * step
         scale = self.n_comparisons / self.sample.sizes[i]
         return float(scale * (left**2 / np.where(curvature > 0, curvature, 1)).sum())
@@ -229,7 +246,7 @@ Memory = deque[tuple[np.ndarray, np.ndarray, float]]
 
 
 class _Climb:
-    """The climb of one column's scores from the mean field to the maximum of the likelihood.
+    """The climb of one column's scores from a start to the maximum of the likelihood.
 
     Limited-memory quasi-Newton steps (L-BFGS) that start from the diagonal curvature: the first is
     the Newton step with the diagonal alone, and the only one where ``check`` says that it is
@@ -239,28 +256,26 @@ class _Climb:
 
     def __init__(
         self,
-        field: MeanField,
-        compared: np.ndarray,
+        start: np.ndarray,
+        information: np.ndarray,
         ranked: np.ndarray,
         ridge: float,
         limit: float,
         max_passes: int,
     ) -> None:
-        self.field = field
-        self.compared = compared
+        self.curvature = information + ridge
         self.ranked = ranked
         self.ridge = ridge
         self.limit = limit
         self.max_passes = max_passes
         self.check: StepCheck | None = None
-        self.scores = self._centred(field.scores)
+        self.scores = self._centred(start)
         self.converged = False
 
     def steps(self) -> Generator[np.ndarray, np.ndarray, None]:
         """Yield scores and be sent the gradient of their log-likelihood, until the end."""
-        information = self.field.information(self.field.scores)
-        curvature = self.compared * information + self.ridge
-        inverse = np.where(curvature > 0, 1 / np.where(curvature > 0, curvature, 1), 0)
+        known = self.curvature > 0
+        inverse = np.where(known, 1 / np.where(known, self.curvature, 1), 0)
         memory: Memory = deque(maxlen=MEMORY)
         g = (yield self.scores) - self.ridge * self.scores
         for _ in range(self.max_passes):
@@ -268,7 +283,7 @@ class _Climb:
             decrement = float(g @ p)
             done = decrement <= self.limit
             if not done and not memory and self.check is not None:
-                done = self.check.decrement_left(self.field, information, p) <= self.limit
+                done = self.check.decrement_left(p) <= self.limit
             p = self._centred(p)
             if done:
                 self.scores = self._centred(self.scores + p)

@@ -120,6 +120,13 @@ class Columns:
         )
         return Columns(self.pairs, weights, self.n_items, self.backend)
 
+    def information(self, column: int, scores: np.ndarray, noise: Noise) -> np.ndarray:
+        """Diagonal of the expected curvature of a column's log-likelihood at its scores (n,)."""
+        alone = Columns(
+            [self.pairs[column]], [self.weights[column]], self.n_items, self.backend
+        ).weighted_by_information(scores[None], noise)
+        return alone.neighbour_sums(np.ones((1, self.n_items)))[0]
+
     def neighbour_sums(self, values: np.ndarray) -> np.ndarray:
         """Per column and item, the sum of the opponents' values (l, n) times the pairs' weights."""
         kernel = self.backend.neighbour_sums
