@@ -92,6 +92,8 @@ def test_the_fast_logistic_is_exact_to_rounding():
     x = np.linspace(-60, 60, 4001)
     ours = np.array([fast._logistic_residual(v) for v in x])
     assert ours == pytest.approx(1 / (1 + np.exp(x)), rel=1e-13)
+    singles = np.array([fast._single_logistic_residual(np.float32(v)) for v in x])
+    assert singles == pytest.approx(1 / (1 + np.exp(x.astype(np.float32).astype(float))), abs=2e-7)
     assert fast._logistic_residual(1e9) == pytest.approx(0, abs=1e-300)
     assert fast._logistic_residual(-1e9) == 1
 

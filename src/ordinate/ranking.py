@@ -129,16 +129,9 @@ def rank_columns(
             return columns.information(i, scores, noise)
         return compared[i] * fields[i].information(scores)
 
+    known = run(lambda i: information(i, fields[i].scores), every)
     climbs = [
-        _Climb(
-            fields[i].scores,
-            information(i, fields[i].scores),
-            ranked[i],
-            ridge[i],
-            tol,
-            max_passes,
-        )
-        for i in every
+        _Climb(fields[i].scores, known[i], ranked[i], ridge[i], tol, max_passes) for i in every
     ]
     if one_step:
         sampled_far, sampled_near = sample.counts()
@@ -147,8 +140,9 @@ def rank_columns(
         for i in np.flatnonzero(mixed).tolist():
             # A small gradient means a small error only here.
             climbs[i].limit *= n_compared[i]
+            share = (sampled_far[i] + sampled_near[i]) / np.maximum(compared[i], 1)
             climbs[i].check = StepCheck(
-                sample, i, fields[i], sampled_far[i] + sampled_near[i], start[i], columns.sizes[i]
+                sample, i, fields[i], share * known[i], start[i], columns.sizes[i]
             )
 
     steps = [climb.steps() for climb in climbs]
@@ -213,7 +207,7 @@ def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray
 
 def _mixing_steps(n: int) -> int:
     # Random modes shrink by 0.45 a step with 16 opponents each; a slow one begins at 1 / sqrt(n).
-    return 2 + round(np.log(n) / 1.6)
+    return 1 + round(np.log(n) / 1.6)
 
 
 class StepCheck(NamedTuple):
@@ -228,18 +222,17 @@ class StepCheck(NamedTuple):
     sample: Columns
     column: int
     field: MeanField
-    compared: np.ndarray
+    curvature: np.ndarray
     start: np.ndarray
     n_comparisons: int
 
     def decrement_left(self, step: np.ndarray) -> float:
         """Bound the decrement after a ``step`` (n,) from the mean field's scores."""
-        i, scores = self.column, self.field.scores
-        curvature = self.compared * self.field.information(scores)
-        moved = self.sample.gradient({i: scores + step}, self.field.noise)[i]
-        left = moved - self.start + curvature * step
+        i = self.column
+        moved = self.sample.gradient({i: self.field.scores + step}, self.field.noise)[i]
+        left = moved - self.start + self.curvature * step
         scale = self.n_comparisons / self.sample.sizes[i]
-        return float(scale * (left**2 / np.where(curvature > 0, curvature, 1)).sum())
+        return float(scale * (left**2 / np.where(self.curvature > 0, self.curvature, 1)).sum())
 
 
 Memory = deque[tuple[np.ndarray, np.ndarray, float]]

@@ -18,7 +18,7 @@ from ordinate.triplets import Triplets
 
 # Each part has sums of its own for all items, and costs some of Python's time.
 MOST_PARTS = 8
-SMALLEST_PART = 1 << 18
+SMALLEST_PART = 1 << 19
 RUN = 16  # rows that are sampled together, being read together
 NO_WEIGHT = np.empty(0)
 

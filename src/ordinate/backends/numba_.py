@@ -18,6 +18,9 @@ BATCH = 256  # rows whose numbers stay in the first-level cache between the step
 CHUNK = 1 << 22  # rows after which sums move to double precision
 LOG2_E = 1 / math.log(2)
 SERIES = tuple(math.log(2) ** k / math.factorial(k) for k in range(13))
+F32 = np.float32
+SINGLE_LOG2_E = F32(LOG2_E)
+SINGLE_SERIES = tuple(F32(term) for term in SERIES[:7])
 SQRT_2 = math.sqrt(2)
 SQRT_2_PI = math.sqrt(2 / math.pi)
 
@@ -101,7 +104,8 @@ def count_sums(pairs, weight, n_items, dtype):
 def score_sums(pairs, weight, scores, noise):
     gradient = np.zeros(scores.shape[0])
     some = np.zeros(scores.shape[0], scores.dtype)
-    residual = np.empty(BATCH)
+    residual = np.empty(BATCH, scores.dtype)
+    single = scores.itemsize == 4
     for start in range(0, pairs.shape[0], CHUNK):
         stop = min(start + CHUNK, pairs.shape[0])
         for first in range(start, stop, BATCH):
@@ -109,7 +113,10 @@ def score_sums(pairs, weight, scores, noise):
             batch = pairs[first : first + size]
             for i in range(size):
                 residual[i] = scores[batch[i, 1]] - scores[batch[i, 0]]
-            if noise == 0:
+            if noise == 0 and single:
+                for i in range(size):
+                    residual[i] = _single_logistic_residual(np.float32(residual[i]))
+            elif noise == 0:
                 for i in range(size):
                     residual[i] = _logistic_residual(residual[i])
             else:
@@ -187,6 +194,25 @@ def _logistic_residual(x):
     power = power * r + 1.0
     scale = np.int64((k + np.int64(1023)) << np.int64(52)).view(np.float64)
     return 1.0 / (1.0 + power * scale)
+
+
+@kernel
+def _single_logistic_residual(x):
+    """The same in single precision, to 1e-7, with half the terms in half the space."""
+    x = x * SINGLE_LOG2_E
+    x = x if x < F32(125) else F32(125)
+    x = x if x > F32(-125) else F32(-125)
+    k = np.int32(math.floor(x + F32(0.5)))
+    r = x - F32(k)
+    power = SINGLE_SERIES[6]
+    power = power * r + SINGLE_SERIES[5]
+    power = power * r + SINGLE_SERIES[4]
+    power = power * r + SINGLE_SERIES[3]
+    power = power * r + SINGLE_SERIES[2]
+    power = power * r + SINGLE_SERIES[1]
+    power = power * r + F32(1)
+    scale = np.int32((k + np.int32(127)) << np.int32(23)).view(np.float32)
+    return F32(1) / (F32(1) + power * scale)
 
 
 @kernel
