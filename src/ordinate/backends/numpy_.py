@@ -2,12 +2,15 @@
 
 import numpy as np
 
+from ordinate import losses
 from ordinate import noise as noise_models
 
 PLACING_STEPS = 3
 HALVINGS = 5
 DAMPING = 1e-9  # relative to the curvature: points on a line through all landmarks stay on it
 TINY = 1e-300
+LINKS = losses.LINKS
+PENALTIES = losses.penalties()
 NOISES = [noise_models.get(name) for name in noise_models.NAMES]
 
 
@@ -136,3 +139,76 @@ def _placement(
         gradient,
         curvature + DAMPING * size[:, None, None] * np.eye(d),
     )
+
+
+def loss_sums(
+    rows: np.ndarray,
+    weight: np.ndarray,
+    points: np.ndarray,
+    link: int,
+    shape: float,
+    penalty: int,
+    margin: float,
+) -> tuple[float, np.ndarray]:
+    """Value and gradient (n, d) of a loss, summed over triplets, at ``points`` (n, d)."""
+    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, link, shape, margin)
+    value, slope = PENALTIES[penalty].value(z), PENALTIES[penalty].slope(z)
+    if len(weight):
+        value, slope = value * weight, slope * weight
+    pull = 2 * (slope * slope_near)[:, None] * to_near
+    push = 2 * (slope * slope_far)[:, None] * to_far
+    gradient = np.zeros_like(points)
+    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
+        np.add.at(gradient, item, change)
+    return float(value.sum()), gradient
+
+
+def curvature_sums(
+    rows: np.ndarray,
+    weight: np.ndarray,
+    points: np.ndarray,
+    link: int,
+    shape: float,
+    penalty: int,
+    margin: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each item's block (d, d) of a loss's curvature, and of its gradients' outer products.
+
+    Both are sums over triplets of a weight times the outer product of the derivative of z, the
+    penalty's argument: the curvature of the penalty, and the square of its slope.
+    """
+    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, link, shape, margin)
+    curvature, slope = PENALTIES[penalty].curvature(z), PENALTIES[penalty].slope(z)
+    if len(weight):
+        # A row seen w times adds w independent gradients.
+        curvature, slope = curvature * weight, slope * np.sqrt(weight)
+    pull, push = 2 * slope_near[:, None] * to_near, 2 * slope_far[:, None] * to_far
+    n, d = points.shape
+    blocks, spread = np.zeros((n, d, d)), np.zeros((n, d, d))
+    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
+        outer = change[:, :, None] * change[:, None, :]
+        np.add.at(blocks, item, curvature[:, None, None] * outer)
+        np.add.at(spread, item, (slope**2)[:, None, None] * outer)
+    return blocks, spread
+
+
+def similarity_sums(rows: np.ndarray, weight: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Product of S + S' with ``vectors`` (n, k), S_ij = times j was far from i minus times near."""
+    anchor, near, far = rows.T
+    w = weight[:, None] if len(weight) else 1.0
+    product = np.zeros_like(vectors)
+    np.add.at(product, anchor, w * (vectors[far] - vectors[near]))
+    np.add.at(product, far, w * vectors[anchor])
+    np.add.at(product, near, -w * vectors[anchor])
+    return product
+
+
+def _triplet_terms(
+    rows: np.ndarray, points: np.ndarray, link: int, shape: float, margin: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    anchor, near, far = rows.T
+    to_near, to_far = points[anchor] - points[near], points[anchor] - points[far]
+    u, v = (to_near**2).sum(axis=1), (to_far**2).sum(axis=1)
+    f = LINKS[link]
+    z = f.value(u, shape) - f.value(v, shape) + margin
+    return to_near, to_far, f.slope(u, shape), f.slope(v, shape), z

@@ -1,0 +1,123 @@
+"""Kernels over the comparisons of a column: pairs (near, far) of items."""
+
+import numpy as np
+
+from ordinate.backends.numba_.functions import (
+    BATCH,
+    kernel,
+    logistic_residual,
+    normal_residual,
+    single_logistic_residual,
+)
+
+CHUNK = 1 << 22  # rows after which sums move to double precision
+
+
+@kernel
+def count_sums(pairs, weight, n_items, dtype):
+    far, near = np.zeros(n_items), np.zeros(n_items)
+    # Sums of a few million ones are exact in either precision.
+    some_far, some_near = np.zeros(n_items, dtype), np.zeros(n_items, dtype)
+    for start in range(0, pairs.shape[0], CHUNK):
+        stop = min(start + CHUNK, pairs.shape[0])
+        if weight.shape[0] == 0:
+            for row in range(start, stop):
+                some_near[pairs[row, 0]] += 1
+                some_far[pairs[row, 1]] += 1
+        else:
+            for row in range(start, stop):
+                some_near[pairs[row, 0]] += weight[row]
+                some_far[pairs[row, 1]] += weight[row]
+        _move(some_far, far)
+        _move(some_near, near)
+    return far, near
+
+
+@kernel
+def score_sums(pairs, weight, scores, noise):
+    gradient = np.zeros(scores.shape[0])
+    some = np.zeros(scores.shape[0], scores.dtype)
+    residual = np.empty(BATCH, scores.dtype)
+    single = scores.itemsize == 4
+    for start in range(0, pairs.shape[0], CHUNK):
+        stop = min(start + CHUNK, pairs.shape[0])
+        for first in range(start, stop, BATCH):
+            size = min(BATCH, stop - first)
+            batch = pairs[first : first + size]
+            for i in range(size):
+                residual[i] = scores[batch[i, 1]] - scores[batch[i, 0]]
+            if noise == 0 and single:
+                for i in range(size):
+                    residual[i] = single_logistic_residual(np.float32(residual[i]))
+            elif noise == 0:
+                for i in range(size):
+                    residual[i] = logistic_residual(residual[i])
+            else:
+                for i in range(size):
+                    residual[i] = normal_residual(residual[i])
+            if weight.shape[0] > 0:
+                for i in range(size):
+                    residual[i] *= weight[first + i]
+            for i in range(size):
+                some[batch[i, 1]] += residual[i]
+                some[batch[i, 0]] -= residual[i]
+        _move(some, gradient)
+    return gradient
+
+
+@kernel
+def pair_information(pairs, weight, scores, noise):
+    information = np.empty(pairs.shape[0], scores.dtype)
+    for row in range(pairs.shape[0]):
+        information[row] = scores[pairs[row, 1]] - scores[pairs[row, 0]]
+    if noise == 0:
+        for row in range(pairs.shape[0]):
+            residual = logistic_residual(information[row])
+            information[row] = residual * (1 - residual)
+    else:
+        for row in range(pairs.shape[0]):
+            x = information[row]
+            information[row] = normal_residual(x) * normal_residual(-x)
+    if weight.shape[0] > 0:
+        for row in range(pairs.shape[0]):
+            information[row] *= weight[row]
+    return information
+
+
+@kernel
+def neighbour_sums(pairs, weight, values):
+    sums = np.zeros(values.shape[0], values.dtype)
+    for row in range(pairs.shape[0]):
+        near, far = pairs[row, 0], pairs[row, 1]
+        sums[far] += weight[row] * values[near]
+        sums[near] += weight[row] * values[far]
+    return sums
+
+
+@kernel
+def _move(some, total):
+    for i in range(total.shape[0]):
+        total[i] += some[i]
+        some[i] = 0
+
+
+@kernel
+def count_parts(pairs, n_items, n_compared):
+    parent = np.arange(n_items, dtype=np.uint32)
+    n_parts = n_compared
+    for row in range(pairs.shape[0]):
+        a, b = _root(parent, pairs[row, 0]), _root(parent, pairs[row, 1])
+        if a != b:
+            parent[a] = b
+            n_parts -= 1
+            if n_parts == 1:
+                break
+    return n_parts
+
+
+@kernel
+def _root(parent, item):
+    while parent[item] != item:
+        parent[item] = parent[parent[item]]
+        item = parent[item]
+    return item

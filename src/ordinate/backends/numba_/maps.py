@@ -1,0 +1,198 @@
+"""Kernels over triplets, given a map: losses, curvature, similarities."""
+
+import math
+
+import numpy as np
+
+from ordinate.backends.numba_.functions import (
+    BATCH,
+    kernel,
+    log,
+    logistic_residual,
+    normal_residual,
+    softplus_rest,
+)
+
+LOG_SQRT_2_PI = math.log(2 * math.pi) / 2
+
+
+@kernel
+def loss_sums(rows, weight, points, link, shape, penalty, margin):
+    gradient = np.zeros(points.shape)
+    value = 0.0
+    near, far = np.empty(BATCH), np.empty(BATCH)
+    slope, cost = np.empty(BATCH), np.empty(BATCH)
+    for first in range(0, rows.shape[0], BATCH):
+        size = min(BATCH, rows.shape[0] - first)
+        batch = rows[first : first + size]
+        _distances(batch, points, near, far)
+        _arguments(size, link, shape, margin, near, far, slope)
+        _penalise(size, penalty, slope, cost)
+        if weight.shape[0] > 0:
+            for i in range(size):
+                slope[i] *= weight[first + i]
+                cost[i] *= weight[first + i]
+        for i in range(size):
+            value += cost[i]
+            near[i] *= 2 * slope[i]
+            far[i] *= 2 * slope[i]
+        _pull_and_push(batch, points, near, far, gradient)
+    return value, gradient
+
+
+@kernel
+def curvature_sums(rows, weight, points, link, shape, penalty, margin):
+    n, d = points.shape
+    blocks, spread = np.zeros((n, d, d)), np.zeros((n, d, d))
+    near, far = np.empty(1), np.empty(1)
+    z, cost = np.empty(1), np.empty(1)
+    change = np.empty((3, d))
+    for row in range(rows.shape[0]):
+        batch = rows[row : row + 1]
+        _distances(batch, points, near, far)
+        _arguments(1, link, shape, margin, near, far, z)
+        curvature = _penalty_curvature(penalty, z[0])
+        _penalise(1, penalty, z, cost)
+        square = z[0] ** 2
+        if weight.shape[0] > 0:
+            curvature *= weight[row]
+            square *= weight[row]
+        for a in range(d):
+            x = points[batch[0, 0], a]
+            change[1, a] = -2 * near[0] * (x - points[batch[0, 1], a])
+            change[2, a] = 2 * far[0] * (x - points[batch[0, 2], a])
+            change[0, a] = -change[1, a] - change[2, a]
+        for k in range(3):
+            item = batch[0, k]
+            for a in range(d):
+                for b in range(d):
+                    outer = change[k, a] * change[k, b]
+                    blocks[item, a, b] += curvature * outer
+                    spread[item, a, b] += square * outer
+    return blocks, spread
+
+
+@kernel
+def similarity_sums(rows, weight, vectors):
+    product = np.zeros(vectors.shape)
+    w = 1.0
+    for row in range(rows.shape[0]):
+        anchor, near, far = rows[row, 0], rows[row, 1], rows[row, 2]
+        if weight.shape[0] > 0:
+            w = weight[row]
+        for k in range(vectors.shape[1]):
+            product[anchor, k] += w * (vectors[far, k] - vectors[near, k])
+            product[far, k] += w * vectors[anchor, k]
+            product[near, k] -= w * vectors[anchor, k]
+    return product
+
+
+@kernel
+def _distances(batch, points, near, far):
+    """Squared distances from the anchors; maps in the plane are worth a loop of their own."""
+    d = points.shape[1]
+    if d == 2:
+        for i in range(batch.shape[0]):
+            anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
+            x, y = points[anchor, 0], points[anchor, 1]
+            near[i] = (x - points[j, 0]) ** 2 + (y - points[j, 1]) ** 2
+            far[i] = (x - points[k, 0]) ** 2 + (y - points[k, 1]) ** 2
+        return
+    for i in range(batch.shape[0]):
+        anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
+        u, v = 0.0, 0.0
+        for a in range(d):
+            x = points[anchor, a]
+            u += (x - points[j, a]) ** 2
+            v += (x - points[k, a]) ** 2
+        near[i], far[i] = u, v
+
+
+@kernel
+def _pull_and_push(batch, points, near, far, gradient):
+    """Add to the gradient what triplets do, given the derivatives by their distances, doubled."""
+    d = points.shape[1]
+    if d == 2:
+        for i in range(batch.shape[0]):
+            anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
+            x, y = points[anchor, 0], points[anchor, 1]
+            pull_x, pull_y = near[i] * (x - points[j, 0]), near[i] * (y - points[j, 1])
+            push_x, push_y = far[i] * (x - points[k, 0]), far[i] * (y - points[k, 1])
+            gradient[anchor, 0] += pull_x - push_x
+            gradient[anchor, 1] += pull_y - push_y
+            gradient[j, 0] -= pull_x
+            gradient[j, 1] -= pull_y
+            gradient[k, 0] += push_x
+            gradient[k, 1] += push_y
+        return
+    for i in range(batch.shape[0]):
+        anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
+        for a in range(d):
+            x = points[anchor, a]
+            pull, push = near[i] * (x - points[j, a]), far[i] * (x - points[k, a])
+            gradient[anchor, a] += pull - push
+            gradient[j, a] -= pull
+            gradient[k, a] += push
+
+
+@kernel
+def _arguments(size, link, shape, margin, near, far, z):
+    """Turn squared distances into the penalty's argument z, and themselves into link's slopes."""
+    if link == 0:
+        for i in range(size):
+            z[i] = near[i] - far[i] + margin
+            near[i], far[i] = 1.0, 1.0
+    elif link == 1:
+        half = (shape + 1) / 2
+        for i in range(size):
+            z[i] = half * (log(shape + near[i]) - log(shape + far[i])) + margin
+        for i in range(size):
+            near[i], far[i] = half / (shape + near[i]), half / (shape + far[i])
+    elif link == 2:
+        for i in range(size):
+            z[i] = log(shape + near[i]) - log(shape + far[i]) + margin
+        for i in range(size):
+            near[i], far[i] = 1 / (shape + near[i]), 1 / (shape + far[i])
+    else:
+        for i in range(size):
+            near[i], far[i] = math.sqrt(max(near[i], 1e-300)), math.sqrt(max(far[i], 1e-300))
+            z[i] = near[i] - far[i] + margin
+        for i in range(size):
+            near[i], far[i] = 0.5 / near[i], 0.5 / far[i]
+
+
+@kernel
+def _penalise(size, penalty, z, cost):
+    """Turn arguments z into costs, and themselves into the penalty's slopes."""
+    if penalty == 0:
+        for i in range(size):
+            slope = logistic_residual(-z[i])
+            cost[i] = softplus_rest(slope) + (z[i] if z[i] > 0.0 else 0.0)
+            z[i] = slope
+    elif penalty == 1:
+        for i in range(size):
+            slope = normal_residual(-z[i])
+            # phi(z) / slope = Phi(-z)
+            cost[i] = 0.5 * z[i] * z[i] + LOG_SQRT_2_PI + math.log(slope)
+            z[i] = slope
+    elif penalty == 2:
+        for i in range(size):
+            cost[i] = z[i] if z[i] > 0.0 else 0.0
+            z[i] = 1.0 if z[i] > 0.0 else 0.0
+    else:
+        for i in range(size):
+            above = z[i] if z[i] > 0.0 else 0.0
+            cost[i] = above * above
+            z[i] = 2 * above
+
+
+@kernel
+def _penalty_curvature(penalty, z):
+    if penalty == 0:
+        slope = logistic_residual(-z)
+        return slope * (1 - slope)
+    if penalty == 1:
+        return normal_residual(z) * normal_residual(-z)
+    if penalty == 2:
+        return 1.0 if z > 0.0 else 0.0
+    return 2.0 if z > 0.0 else 0.0
