@@ -57,6 +57,11 @@ class Loss(NamedTuple):
     shape: float = 0.0
     margin: float = 0.0
 
+    @property
+    def codes(self) -> tuple[int, float, int, float]:
+        """Link, shape, penalty and margin, as kernels take them."""
+        return self.link.code, self.shape, self.penalty.code, self.margin
+
     def argument(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
         """Return z, what the penalty is a function of."""
         return self.link.value(near, self.shape) - self.link.value(far, self.shape) + self.margin

@@ -4,6 +4,7 @@ A pass adds up a kernel's result over fixed parts of the rows, in a fixed order:
 same, bit for bit, on any number of threads.
 """
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from types import ModuleType
@@ -13,14 +14,88 @@ import numpy as np
 
 from ordinate import backends
 from ordinate._parallel import blocks, run
+from ordinate.losses import Loss
 from ordinate.noise import Noise
 from ordinate.triplets import Triplets
 
 # Each part has sums of its own for all items, and costs some of Python's time.
 MOST_PARTS = 8
-SMALLEST_PART = 1 << 19
+SMALLEST_PART = 1 << 19  # of a column
+SMALL_PART = 1 << 16  # of triplets with a map, which take longer each
 RUN = 16  # rows that are sampled together, being read together
 NO_WEIGHT = np.empty(0)
+
+
+class TripletStore:
+    """Triplets in memory and the passes over them that a map needs.
+
+    Parameters
+    ----------
+    rows : ndarray of int32, shape (m, 3)
+    weight : ndarray, shape (m,) or empty
+        How often each row was observed; empty counts each once.
+    n_items : int
+    backend : module
+    """
+
+    def __init__(
+        self, rows: np.ndarray, weight: np.ndarray, n_items: int, backend: ModuleType
+    ) -> None:
+        self.rows = rows.view(np.uint32)
+        self.weight = weight
+        self.n_items = n_items
+        self.backend = backend
+        self.n_passes = 0.0
+
+    @classmethod
+    def from_triplets(cls, triplets: Triplets, backend: str = "auto") -> "TripletStore":
+        """Use the rows of a table where they lie."""
+        weight = NO_WEIGHT if triplets.weight is None else triplets.weight
+        return cls(triplets.rows, weight, triplets.n_items, backends.load(backend))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def total(self) -> float:
+        """Number of answers: rows counted by their weight."""
+        return float(self.weight.sum()) if len(self.weight) else float(len(self.rows))
+
+    def sample(self, size: int, random_state: Any = 0) -> "TripletStore":
+        """Take about ``size`` rows, drawn at random from consecutive stretches of equal length."""
+        step = len(self) // max(size, 1)
+        if step <= 1:
+            return self
+        starts = np.arange(0, len(self) - step + 1, step)
+        chosen = starts + np.random.default_rng(random_state).integers(step, size=len(starts))
+        weight = self.weight[chosen] if len(self.weight) else self.weight
+        return TripletStore(self.rows[chosen], weight, self.n_items, self.backend)
+
+    def loss(self, points: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
+        """Value and gradient (n, d) of a loss, summed over all triplets."""
+        sums = self._sum(self.backend.loss_sums, points, *loss.codes)
+        return sums[0], sums[1]
+
+    def curvature(self, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
+        sums = self._sum(self.backend.curvature_sums, points, *loss.codes)
+        return sums[0], sums[1]
+
+    def similarity(self, vectors: np.ndarray) -> np.ndarray:
+        """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
+        return self._sum(lambda *arguments: (self.backend.similarity_sums(*arguments),), vectors)[0]
+
+    def _sum(self, kernel: Callable[..., tuple], points: np.ndarray, *arguments: Any) -> tuple:
+        self.n_passes += 1
+        least = max(SMALL_PART, 4 * points.size)
+        parts = blocks(len(self), max(least, -(-len(self) // MOST_PARTS)))
+        points = np.ascontiguousarray(points)
+
+        def add(part: slice) -> tuple:
+            weight = self.weight[part] if len(self.weight) else self.weight
+            return kernel(self.rows[part], weight, points, *arguments)
+
+        return tuple(reduce(operator.add, sums) for sums in zip(*run(add, parts), strict=True))
 
 
 class Columns:

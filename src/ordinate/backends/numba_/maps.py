@@ -6,6 +6,7 @@ import numpy as np
 
 from ordinate.backends.numba_.functions import (
     BATCH,
+    SQRT_2,
     kernel,
     log,
     logistic_residual,
@@ -74,16 +75,19 @@ def curvature_sums(rows, weight, points, link, shape, penalty, margin):
 
 @kernel
 def similarity_sums(rows, weight, vectors):
-    product = np.zeros(vectors.shape)
-    w = 1.0
+    product = np.zeros(vectors.shape, vectors.dtype)
+    w = np.ones(1, vectors.dtype)
     for row in range(rows.shape[0]):
         anchor, near, far = rows[row, 0], rows[row, 1], rows[row, 2]
         if weight.shape[0] > 0:
-            w = weight[row]
+            w[0] = weight[row]
+        # A loop for each item that changes: the compiler cannot know that they differ.
         for k in range(vectors.shape[1]):
-            product[anchor, k] += w * (vectors[far, k] - vectors[near, k])
-            product[far, k] += w * vectors[anchor, k]
-            product[near, k] -= w * vectors[anchor, k]
+            product[anchor, k] += w[0] * (vectors[far, k] - vectors[near, k])
+        for k in range(vectors.shape[1]):
+            product[far, k] += w[0] * vectors[anchor, k]
+        for k in range(vectors.shape[1]):
+            product[near, k] -= w[0] * vectors[anchor, k]
     return product
 
 
@@ -172,8 +176,10 @@ def _penalise(size, penalty, z, cost):
     elif penalty == 1:
         for i in range(size):
             slope = normal_residual(-z[i])
-            # phi(z) / slope = Phi(-z)
-            cost[i] = 0.5 * z[i] * z[i] + LOG_SQRT_2_PI + math.log(slope)
+            if z[i] < 0.0:
+                cost[i] = -math.log1p(-0.5 * math.erfc(-z[i] / SQRT_2))
+            else:  # phi(z) / slope = Phi(-z), where that may vanish
+                cost[i] = 0.5 * z[i] * z[i] + LOG_SQRT_2_PI + math.log(slope)
             z[i] = slope
     elif penalty == 2:
         for i in range(size):

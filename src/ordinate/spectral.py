@@ -1,0 +1,99 @@
+"""A start from any triplets: the leading eigenvectors of who is similar to whom.
+
+S_ij counts how often j was called far from i, less how often near. For random triplets its
+expectation is, up to terms that centring removes, proportional to the inner products of the items,
+with the sign turned: the leading eigenvectors of -(S + S') / 2, centred, are the map up to its
+scale. S is never formed, only multiplied with a few vectors, a pass each.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ordinate._checks import random_generator
+from ordinate.losses import Loss
+from ordinate.stores import TripletStore
+
+EXTRA = 3  # vectors at least beyond the dimensions, which also show where the noise begins
+WIDTH = 8  # numbers in single precision that a processor handles at a time
+MOST_PASSES = 12
+SETTLED = 0.02  # relative change of the last eigenvalue wanted at which to stop
+SCALE_SAMPLE = 20_000  # triplets that tell the scale
+
+
+class SpectralStart(NamedTuple):
+    """A map up to its scale.
+
+    Attributes
+    ----------
+    points : ndarray, shape (n, d)
+        Centred, with a mean squared distance from the centre of 1.
+    eigenvalues : ndarray, shape (d + 1,)
+        The leading ones, decreasing; the last belongs to the noise.
+    gap : float
+        The last eigenvalue wanted over the next: the start is good from about 2 on, and near 1
+        means that the triplets are too few, or their dimensions fewer than asked for.
+    """
+
+    points: np.ndarray
+    eigenvalues: np.ndarray
+    gap: float
+
+
+def spectral_start(store: TripletStore, n_components: int, random_state: Any) -> SpectralStart:
+    """Leading eigenvectors of the centred similarities, by a block Krylov method.
+
+    Items count by the square root of their number of triplets, so that eigenvectors do not gather
+    on the few that occur most.
+    """
+    n, d = store.n_items, n_components
+    mentions = np.bincount(store.rows.ravel(), minlength=n)
+    root = np.sqrt(mentions / mentions.mean())
+    balance = np.divide(1, root, out=np.zeros(n), where=root > 0)[:, None]
+    heavy = (root / np.linalg.norm(root))[:, None]
+
+    def multiply(V: np.ndarray) -> np.ndarray:
+        W = -0.5 * balance * store.similarity((balance * V).astype(np.float32))
+        return W - heavy @ (heavy.T @ W)
+
+    k = -(-(d + EXTRA) // WIDTH) * WIDTH
+    V = random_generator(random_state).normal(size=(n, k)) * (root > 0)[:, None]
+    Q = np.linalg.qr(V - heavy @ (heavy.T @ V))[0]
+    AQ = np.empty((n, 0))
+    last = 0.0
+    for step in range(MOST_PASSES):
+        AQ = np.hstack([AQ, multiply(Q[:, AQ.shape[1] :])])
+        H = Q.T @ AQ
+        values, U = np.linalg.eigh((H + H.T) / 2)
+        values, U = values[::-1], U[:, ::-1]
+        if step > 0 and abs(values[d - 1] - last) <= SETTLED * abs(values[d - 1]):
+            break
+        last = values[d - 1]
+        new = AQ[:, -k:]
+        for _ in range(2):  # twice is enough for orthogonality to rounding
+            new = new - Q @ (Q.T @ new)
+        Q = np.hstack([Q, np.linalg.qr(new)[0]])
+    # One more multiplication is free, and takes off most of the noise that is left.
+    points = balance * (AQ @ U[:, :d]) / np.sqrt(np.maximum(values[:d], 1e-12))
+    points -= points[root > 0].mean(axis=0)
+    points *= (root > 0)[:, None]
+    points /= np.sqrt((points**2).sum() / np.count_nonzero(root))
+    gap = float(values[d - 1] / max(values[d], 1e-12))
+    return SpectralStart(points, values[: d + 1], gap)
+
+
+def best_scale(store: TripletStore, loss: Loss, points: np.ndarray) -> float:
+    """The factor at which a map has the least loss, by a search on a sample of the triplets."""
+    from scipy.optimize import minimize_scalar
+
+    sample = store.sample(SCALE_SAMPLE)
+
+    def value(logarithm: float) -> float:
+        return sample.loss(np.exp(logarithm) * points, loss)[0]
+
+    coarse = np.linspace(np.log(0.01), np.log(100), 14)
+    at = int(np.argmin([value(logarithm) for logarithm in coarse]))
+    low, high = coarse[max(at - 1, 0)], coarse[min(at + 1, len(coarse) - 1)]
+    found = minimize_scalar(value, bounds=(low, high), method="bounded", options={"xatol": 0.02})
+    store.n_passes += sample.n_passes * len(sample) / len(store) if sample is not store else 0
+    return float(np.exp(found.x))
