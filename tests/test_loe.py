@@ -194,7 +194,7 @@ def test_progress_is_told_when_asked(data, capsys):
         ({"n_components": 0}, "n_components must be a whole number"),
         ({"recovery": "magic"}, "recovery must be one of 'auto', 'lift', 'edm'"),
         ({"noise": "gauss"}, "noise must be one of"),
-        ({"regularization": -1}, "regularization must be"),
+        ({"regularization": -1}, "regularization .* must be"),
         ({"device": "cuda"}, "device must be None or 'cpu'"),
         ({"backend": "fortran"}, "backend must be one of"),
         ({"n_components": 30}, "30 dimensions need at least 33 landmarks"),

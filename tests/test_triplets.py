@@ -243,3 +243,21 @@ def test_scikit_learn_takes_the_folds():
     triplets = Triplets(rows, n_items=50, answer=np.arange(40) // 2)
     scores = cross_val_score(CountsItems(), triplets, cv=TripletKFold(4, random_state=0))
     assert scores == pytest.approx([50.1] * 4)
+
+
+def test_concatenation():
+    labels = ["a", "b", "c"]
+    first = Triplets([[0, 1, 2], [1, 0, 2]], labels=labels, answer=[0, 0], participant=["x", "y"])
+    second = Triplets([[2, 1, 0]], labels=labels, answer=[0], participant=["x"], weight=[3])
+    both = Triplets.concatenate([first, second])
+    assert both.rows.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+    assert both.labels.tolist() == labels
+    assert both.answer.tolist() == [0, 0, 1]
+    assert both.participant_labels[both.participant].tolist() == ["x", "y", "x"]
+    assert both.weight.tolist() == [1, 1, 3]
+    with pytest.raises(ValueError, match="same items"):
+        Triplets.concatenate([first, Triplets([[0, 1, 2]])])
+    with pytest.raises(ValueError, match="column answer"):
+        Triplets.concatenate([first, Triplets([[0, 1, 2]], labels=labels)])
+    with pytest.raises(ValueError, match="no tables"):
+        Triplets.concatenate([])

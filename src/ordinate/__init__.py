@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ordinate import answers, metrics, simulate
     from ordinate._parallel import threads
-    from ordinate.estimators import LOE
+    from ordinate.estimators import (
+        CKL,
+        GNMDS,
+        LOE,
+        SOE,
+        STE,
+        TSTE,
+        GNMDSKer,
+        STEKer,
+        STEProj,
+    )
     from ordinate.landmark_choice import n_landmarks
     from ordinate.metrics import align, procrustes_error, purity, triplet_error
     from ordinate.pairwise import rank_items
@@ -21,7 +31,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "CKL": "estimators",
+    "GNMDS": "estimators",
+    "GNMDSKer": "estimators",
     "LOE": "estimators",
+    "SOE": "estimators",
+    "STE": "estimators",
+    "STEKer": "estimators",
+    "STEProj": "estimators",
+    "TSTE": "estimators",
     "Triplets": "triplets",
     "as_triplets": "triplets",
     "n_landmarks": "landmark_choice",
@@ -38,7 +56,15 @@ _HOME = {
 _MODULES = {"answers", "metrics", "simulate"}
 
 __all__ = [
+    "CKL",
+    "GNMDS",
     "LOE",
+    "SOE",
+    "STE",
+    "TSTE",
+    "GNMDSKer",
+    "STEKer",
+    "STEProj",
     "TripletKFold",
     "Triplets",
     "align",

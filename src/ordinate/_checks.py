@@ -25,6 +25,18 @@ def check_whole(name: str, value: Any, *, least: int = 1, most: int | None = Non
     return int(value)
 
 
+def check_number(
+    name: str, value: Any, *, least: float | None = None, above: float | None = None
+) -> float:
+    """Return ``value`` as a float, or raise if it is not a finite number in the range."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
+    low = -np.inf if least is None else least
+    if not number or not low <= value < np.inf or (above is not None and value <= above):
+        limit = f"of at least {least:g}" if above is None else f"above {above:g}"
+        raise ValueError(f"{name} must be a number {limit}; got {value!r}")
+    return float(value)
+
+
 def check_points(name: str, points: Any) -> np.ndarray:
     """Return coordinates as a finite float array (n, d), or raise naming the first bad row."""
     try:
@@ -79,8 +91,8 @@ def check_regularization(value: Any) -> None:
     """Raise if ``value`` is neither "auto" nor a number of at least 0."""
     if isinstance(value, str):
         check_choice("regularization (if it is a word)", value, ("auto",))
-    elif not isinstance(value, (int, float, np.number)) or not 0 <= float(value) < np.inf:
-        raise ValueError(f"regularization must be 'auto' or a number of at least 0; got {value!r}")
+    else:
+        check_number("regularization (unless 'auto')", value, least=0)
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:

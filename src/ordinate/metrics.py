@@ -153,13 +153,16 @@ def purity(clusters: Any, classes: Any) -> float:
 
 
 def correct(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return 1 for each row that the map agrees with, 0.5 for a tie, 0 where it contradicts."""
+    """Return 1 for each row that the map agrees with, 0.5 for a tie, 0 where it contradicts.
+
+    Where an item has no place (NaN), the map knows no more than that there is a tie.
+    """
     agreed = np.empty(len(rows))
 
     def compare(part: slice) -> None:
         anchor, near, far = rows[part].T
         difference = pair_distances(X, anchor, near) - pair_distances(X, anchor, far)
-        agreed[part] = (1 - np.sign(difference)) / 2
+        agreed[part] = (1 - np.sign(np.nan_to_num(difference))) / 2
 
     run(compare, blocks(len(rows), BLOCK))
     return agreed

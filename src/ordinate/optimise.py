@@ -7,7 +7,7 @@ couple two items are noise against the part of one item alone. Limited-memory qu
 
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,15 @@ MEMORY = 10  # steps that are remembered
 SAMPLE = 8  # triplets per item and dimension in the sample that tells the curvature
 REFRESH = 10  # steps after which it is taken anew
 HALVINGS = 20
+ROUNDING = 1e-14  # relative fall of the value that rounding hides
+TINY = 1e-300
+BATCH = 32  # triplets per coordinate, at least, in the smallest batch
+GROWTH = 4  # how much larger the next one is
+ENOUGH = 0.1  # share of a batch's own statistical error that its optimisation may leave
 
 Memory = deque[tuple[np.ndarray, np.ndarray, float]]
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Watch = Callable[[float, np.ndarray, float], None]
 
 
 class Found(NamedTuple):
@@ -28,16 +35,13 @@ class Found(NamedTuple):
     Attributes
     ----------
     points : ndarray, shape (n, d)
-    value : float
-        The loss, summed over triplets, with the ridge.
     n_iter : int
     converged : bool
     history : list of float
-        The value after each step, the start's first.
+        The value per answer, with the ridge, at the start and after each step.
     """
 
     points: np.ndarray
-    value: float
     n_iter: int
     converged: bool
     history: list[float]
@@ -71,9 +75,9 @@ def minimise(
     start: np.ndarray,
     *,
     regularization: float = 0.0,
-    tol: float = 1e-2,
+    tol: float = 1e-3,
     max_iter: int = 500,
-    watch: Callable[[int, float, np.ndarray], None] | None = None,
+    watch: Watch | None = None,
 ) -> Found:
     """Minimise a loss, plus ``regularization / 2`` times the squared norm of the centred map.
 
@@ -86,58 +90,140 @@ def minimise(
     tol : float
         The Newton decrement, twice the fall in value that is left, at which to stop, as a share of
         what chance alone does to it: of the number of coordinates, for a likelihood. A share of
-        0.01 leaves a squared error that is one hundredth of the statistical one.
+        0.001 leaves a squared error that is one thousandth of the statistical one.
     max_iter : int
-    watch : function of (step, value, points), optional
-        Called at the start and after each step.
+    watch : function of (value, points, left), optional
+        Called at the start and after each step, with the value per answer and how many times
+        larger than wanted the decrement is.
 
     Returns
     -------
     Found
     """
-
-    def evaluate(points: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = store.loss(points, loss)
-        if regularization:
-            centred = points - points.mean(axis=0)
-            value += regularization / 2 * np.vdot(centred, centred)
-            gradient += regularization * centred
-        return value, gradient
-
+    evaluate = _objective(store, loss, regularization)
+    total = store.total
     points = start.copy()
     value, gradient = evaluate(points)
-    history = [value]
-    if watch is not None:
-        watch(0, value, points)
+    history = [value / total]
     memory: Memory = deque(maxlen=MEMORY)
     for step in range(max_iter):
         if step % REFRESH == 0:
             inverse, chance = block_inverse(store, loss, points, regularization)
         direction = -two_loop(gradient, inverse, memory)
-        decrement = -np.vdot(gradient, direction)
-        if decrement <= tol * chance:
-            return Found(points, value, step, True, history)
+        decrement = -float(np.vdot(gradient, direction))
+        if watch is not None:
+            watch(value / total, points, decrement / max(tol * chance, TINY))
+        if decrement <= tol * chance + ROUNDING * value:
+            return Found(points, step, True, history)
         taken = _line_search(evaluate, points, value, direction, decrement)
         if taken is None and memory:
-            # The memory has gone stale: begin anew from the blocks.
+            # What is remembered has gone stale: begin anew from the blocks.
             memory.clear()
             continue
         if taken is None:
-            return Found(points, value, step, False, history)
+            return Found(points, step, False, history)
         new_points, new_value, new_gradient = taken
         s, y = new_points - points, new_gradient - gradient
         sy = float(np.vdot(s, y))
         if sy > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
             memory.append((s, y, sy))
         points, value, gradient = new_points, new_value, new_gradient
-        history.append(value)
+        history.append(value / total)
+    return Found(points, max_iter, False, history)
+
+
+def minimise_in_batches(
+    store: TripletStore,
+    loss: Loss,
+    start: np.ndarray,
+    *,
+    regularization: float = 0.0,
+    tol: float = 1e-3,
+    max_iter: int = 500,
+    watch: Watch | None = None,
+) -> Found:
+    """Minimise on batches of the triplets that grow fourfold, each from the map of the last.
+
+    Each is left where its own statistical error begins; the last is all triplets. Takes the same
+    as :func:`minimise`, and pays where triplets are many and the start is poor: most steps then
+    read a small part of them.
+    """
+    sizes = [len(store)]
+    while sizes[-1] // GROWTH >= BATCH * start.size:
+        sizes.append(sizes[-1] // GROWTH)
+    points, history, n_iter = start, [], 0
+    for size in reversed(sizes):
+        batch = store.sample(size)
+        found = minimise(
+            batch,
+            loss,
+            points,
+            regularization=regularization * len(batch) / len(store),
+            tol=tol if size == len(store) else max(tol, ENOUGH),
+            max_iter=max_iter,
+            watch=watch,
+        )
+        points, n_iter = found.points, n_iter + found.n_iter
+        history += found.history
+    return Found(points, n_iter, found.converged, history)
+
+
+def minimise_plainly(
+    store: TripletStore,
+    loss: Loss,
+    start: np.ndarray,
+    *,
+    regularization: float = 0.0,
+    tol: float = 1e-3,
+    max_iter: int = 500,
+    watch: Watch | None = None,
+) -> Found:
+    """Minimise by scipy's L-BFGS: the plain reference, with the parameters of :func:`minimise`.
+
+    It knows nothing of statistical errors: ``tol`` times 1e-6 is the relative fall of the value at
+    which it stops.
+    """
+    from scipy.optimize import minimize
+
+    evaluate = _objective(store, loss, regularization)
+    history: list[float] = []
+
+    def flat(coordinates: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = evaluate(coordinates.reshape(start.shape))
+        return value, gradient.ravel()
+
+    def after_step(intermediate_result: Any) -> None:
+        history.append(intermediate_result.fun / store.total)
         if watch is not None:
-            watch(step + 1, value, points)
-    return Found(points, value, max_iter, False, history)
+            watch(history[-1], intermediate_result.x.reshape(start.shape), np.nan)
+
+    found = minimize(
+        flat,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        callback=after_step,
+        options={"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 1e-6 * tol, "gtol": 0.0},
+    )
+    return Found(found.x.reshape(start.shape), found.nit, bool(found.success), history)
+
+
+def _objective(store: TripletStore, loss: Loss, regularization: float) -> Objective:
+    """Value and gradient of a loss over all triplets, with the ridge."""
+
+    def evaluate(points: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = store.loss(points, loss)
+        if regularization:
+            centred = points - points.mean(axis=0)
+            value += regularization / 2 * float(np.vdot(centred, centred))
+            gradient += regularization * centred
+        return value, gradient
+
+    return evaluate
 
 
 def _line_search(
-    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    evaluate: Objective,
     points: np.ndarray,
     value: float,
     direction: np.ndarray,
@@ -162,15 +248,14 @@ def block_inverse(
 ) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
     """Inverse of the curvature's diagonal blocks, and the Newton decrement that chance explains.
 
-    Both from a sample of the triplets, scaled up to all of them. By chance the gradient
-    at the truth has each item's summed outer products G as its covariance, so that the decrement is the sum of
-    tr(F^-1 G) over items, F their blocks: the number of coordinates for a likelihood.
+    Both from a sample of the triplets, scaled up to all of them. By chance the gradient at the
+    truth has each item's summed outer products G as its covariance, so that the decrement is the
+    sum of tr(F^-1 G) over items, F their blocks: the number of coordinates for a likelihood.
     """
     n, d = points.shape
     sample = store.sample(SAMPLE * d * n)
-    scale = len(store) / len(sample)
     F, G = sample.curvature(points, loss)
-    store.n_passes += len(sample) / len(store)
+    scale = len(store) / len(sample)
     F, G = scale * F, scale * G
     diagonal = np.arange(d)
     size = F[:, diagonal, diagonal].sum(axis=1) / d
@@ -180,3 +265,6 @@ def block_inverse(
     P = np.linalg.inv(F)
     chance = float(np.einsum("nab,nba->", P, G))
     return lambda gradient: np.einsum("nab,nb->na", P, gradient), chance
+
+
+SOLVERS = {"blocks": minimise, "batches": minimise_in_batches, "scipy": minimise_plainly}

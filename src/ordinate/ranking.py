@@ -21,6 +21,7 @@ import numpy as np
 from ordinate._parallel import run
 from ordinate.mean_field import MeanField, mean_field
 from ordinate.noise import Noise
+from ordinate.optimise import Memory, two_loop
 from ordinate.stores import Columns
 
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
@@ -235,9 +236,6 @@ class StepCheck(NamedTuple):
         return float(scale * (left**2 / np.where(self.curvature > 0, self.curvature, 1)).sum())
 
 
-Memory = deque[tuple[np.ndarray, np.ndarray, float]]
-
-
 class _Climb:
     """The climb of one column's scores from a start to the maximum of the likelihood.
 
@@ -272,7 +270,7 @@ class _Climb:
         memory: Memory = deque(maxlen=MEMORY)
         g = (yield self.scores) - self.ridge * self.scores
         for _ in range(self.max_passes):
-            p = _two_loop(g, inverse, memory)
+            p = two_loop(g, lambda v: inverse * v, memory)
             decrement = float(g @ p)
             done = decrement <= self.limit
             if not done and not memory and self.check is not None:
@@ -299,19 +297,3 @@ class _Climb:
 
     def _centred(self, values: np.ndarray) -> np.ndarray:
         return np.where(self.ranked, values - values[self.ranked].mean(), 0.0)
-
-
-def _two_loop(g: np.ndarray, inverse: np.ndarray, memory: Memory) -> np.ndarray:
-    """Apply the inverse curvature that L-BFGS has gathered to a gradient."""
-    q = g.copy()
-    weights = []
-    for s, y, sy in reversed(memory):
-        weights.append((s @ q) / sy)
-        q -= weights[-1] * y
-    q *= inverse
-    if memory:
-        _, y, sy = memory[-1]
-        q *= sy / (y @ (inverse * y))
-    for (s, y, sy), weight in zip(memory, reversed(weights), strict=True):
-        q += (weight - (y @ q) / sy) * s
-    return q

@@ -38,6 +38,24 @@ def classical_mds(E: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndar
     return vectors * np.sqrt(np.maximum(values, 0)), values
 
 
+def principal_axes(points: np.ndarray) -> np.ndarray:
+    """Centre a map and turn it to its principal axes, the longest first.
+
+    Along each axis the item furthest out is on the positive side, so that maps of the same data
+    look alike. Items without a place (NaN) stay so.
+
+    Examples
+    --------
+    >>> principal_axes(np.array([[1.0, 0], [1, 1], [1, 5]])).round(6)[:, 0].tolist()
+    [-2.0, -1.0, 3.0]
+    """
+    placed = np.isfinite(points).all(axis=1)
+    X = points - points[placed].mean(axis=0)
+    X = X @ np.linalg.eigh(X[placed].T @ X[placed])[1][:, ::-1]
+    furthest = np.nanargmax(np.abs(X), axis=0)
+    return X * np.where(X[furthest, range(X.shape[1])] < 0, -1, 1)
+
+
 def landmark_mds(E: np.ndarray, F: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
     """Place landmarks by their distances E, and other points by their distances F to them.
 

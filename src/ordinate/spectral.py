@@ -6,16 +6,16 @@ with the sign turned: the leading eigenvectors of -(S + S') / 2, centred, are th
 scale. S is never formed, only multiplied with a few vectors, a pass each.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._checks import random_generator
 from ordinate.losses import Loss
 from ordinate.stores import TripletStore
 
 EXTRA = 3  # vectors at least beyond the dimensions, which also show where the noise begins
 WIDTH = 8  # numbers in single precision that a processor handles at a time
+SAMPLE = 128  # triplets per item and dimension, at most, that tell the eigenvectors
 MOST_PASSES = 12
 SETTLED = 0.02  # relative change of the last eigenvalue wanted at which to stop
 SCALE_SAMPLE = 20_000  # triplets that tell the scale
@@ -40,14 +40,18 @@ class SpectralStart(NamedTuple):
     gap: float
 
 
-def spectral_start(store: TripletStore, n_components: int, random_state: Any) -> SpectralStart:
+def spectral_start(
+    store: TripletStore, n_components: int, generator: np.random.Generator
+) -> SpectralStart:
     """Leading eigenvectors of the centred similarities, by a block Krylov method.
 
-    Items count by the square root of their number of triplets, so that eigenvectors do not gather
-    on the few that occur most.
+    Of many triplets a sample tells as much as the descent that follows needs. Items count by the
+    square root of their number of triplets, so that eigenvectors do not gather on the few that
+    occur most.
     """
     n, d = store.n_items, n_components
-    mentions = np.bincount(store.rows.ravel(), minlength=n)
+    store = store.sample(SAMPLE * d * n)
+    mentions = store.counts.sum(axis=0)
     root = np.sqrt(mentions / mentions.mean())
     balance = np.divide(1, root, out=np.zeros(n), where=root > 0)[:, None]
     heavy = (root / np.linalg.norm(root))[:, None]
@@ -57,7 +61,7 @@ def spectral_start(store: TripletStore, n_components: int, random_state: Any) ->
         return W - heavy @ (heavy.T @ W)
 
     k = -(-(d + EXTRA) // WIDTH) * WIDTH
-    V = random_generator(random_state).normal(size=(n, k)) * (root > 0)[:, None]
+    V = generator.normal(size=(n, k)) * (root > 0)[:, None]
     Q = np.linalg.qr(V - heavy @ (heavy.T @ V))[0]
     AQ = np.empty((n, 0))
     last = 0.0
@@ -95,5 +99,4 @@ def best_scale(store: TripletStore, loss: Loss, points: np.ndarray) -> float:
     at = int(np.argmin([value(logarithm) for logarithm in coarse]))
     low, high = coarse[max(at - 1, 0)], coarse[min(at + 1, len(coarse) - 1)]
     found = minimize_scalar(value, bounds=(low, high), method="bounded", options={"xatol": 0.02})
-    store.n_passes += sample.n_passes * len(sample) / len(store) if sample is not store else 0
     return float(np.exp(found.x))

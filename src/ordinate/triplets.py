@@ -140,6 +140,61 @@ class Triplets:
             )
         return cls(codes, labels=found, **extras)
 
+    @classmethod
+    def concatenate(cls, tables: "Iterable[Triplets]") -> "Triplets":
+        """Put tables over the same items one after the other.
+
+        Answers of different tables stay apart, participants of the same name are the same. Where
+        one table has answers, participants or weights, all must; rows without weights count once.
+
+        Examples
+        --------
+        >>> first, second = Triplets([[0, 1, 2]], n_items=4), Triplets([[3, 1, 2]], n_items=4)
+        >>> Triplets.concatenate([first, second])
+        Triplets(2 rows, 4 items)
+        """
+        tables = list(tables)
+        if not tables:
+            raise ValueError("there are no tables to concatenate")
+        labels = tables[0].labels
+        for table in tables[1:]:
+            if len(table.labels) != len(labels) or (table.labels != labels).any():
+                raise ValueError("tables must be over the same items, in the same order of labels")
+
+        def column(name: str, values: list[Any]) -> np.ndarray | None:
+            if all(value is None for value in values):
+                return None
+            if any(value is None for value in values):
+                raise ValueError(f"some tables have the column {name}, others do not")
+            return np.concatenate(values)
+
+        weights = [table.weight for table in tables]
+        if any(weight is not None for weight in weights):
+            weights = [np.ones(len(t)) if t.weight is None else t.weight for t in tables]
+        starts = np.cumsum([0] + [0 if t.answer is None else 1 + t.answer.max() for t in tables])
+        return cls(
+            np.concatenate([table.rows for table in tables]),
+            labels=tables[0]._labels,
+            n_items=tables[0].n_items,
+            answer=column(
+                "answer",
+                [
+                    None if table.answer is None else table.answer + start
+                    for table, start in zip(tables, starts[:-1], strict=True)
+                ],
+            ),
+            participant=column(
+                "participant",
+                [
+                    None
+                    if table.participant is None or table.participant_labels is None
+                    else table.participant_labels[table.participant]
+                    for table in tables
+                ],
+            ),
+            weight=column("weight", weights),
+        )
+
     @property
     def labels(self) -> np.ndarray:
         """The name of each item; the ids themselves where no labels were given."""

@@ -1,92 +1,18 @@
-"""Estimators with scikit-learn's manners: a thin coat over the functions that do the work."""
+"""LOE with scikit-learn's manners."""
 
-import sys
 import time
 import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from ordinate._checks import check_choice, check_regularization, check_whole
+from ordinate._checks import check_choice, check_regularization
+from ordinate.estimators.base import Embedder, names_of
 from ordinate.landmark import RECOVERIES, loe
 from ordinate.landmark_choice import choose_landmarks
-from ordinate.metrics import correct
-from ordinate.triplets import Triplets, as_triplets
-
-
-class Embedder(BaseEstimator):
-    """What all estimators share: a map in ``embedding_`` that answers questions."""
-
-    def fit(self, X: Any, y: Any = None) -> "Embedder":
-        """Find the map.
-
-        Parameters
-        ----------
-        X : Triplets, array-like of int (m, 3), DataFrame or Arrow table
-            Rows ``(anchor, near, far)``.
-        y : ignored
-            Present for scikit-learn.
-
-        Returns
-        -------
-        self
-        """
-        n_components = check_whole("n_components", self.n_components)
-        if self.device not in (None, "cpu"):
-            raise ValueError(f"device must be None or 'cpu'; got {self.device!r}")
-        triplets = as_triplets(X, n_items=self.n_items)
-        self.n_features_in_ = 3
-        self.labels_ = triplets.labels
-        self._fit(triplets, n_components)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Find the map and return it: an array (n_items, n_components)."""
-        return self.fit(X).embedding_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Answer questions by the map.
-
-        Parameters
-        ----------
-        X : triplets in any form
-            Rows ``(anchor, first, second)``; labels, where given, are those of the fit.
-
-        Returns
-        -------
-        ndarray of int, shape (m,)
-            1 where the first is nearer to the anchor, -1 where the second is, 0 for a tie.
-        """
-        questions = self._questions(X)
-        return np.round(2 * correct(self.embedding_, questions.rows) - 1).astype(int)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Share of triplets that the map gets right; ties count half, rows by their weight."""
-        questions = self._questions(X)
-        return float(np.average(correct(self.embedding_, questions.rows), weights=questions.weight))
-
-    def _questions(self, X: Any) -> Triplets:
-        """Return triplets over the items of the map, in its order."""
-        check_is_fitted(self, "embedding_")
-        questions = as_triplets(X, n_items=len(self.labels_)) if _is_array(X) else as_triplets(X)
-        if questions.n_items == len(self.labels_) and (questions.labels == self.labels_).all():
-            return questions
-        names = questions.labels[questions.rows]
-        return Triplets.from_columns(*names.T, labels=self.labels_, weight=questions.weight)
-
-    def _say(self, message: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {message}", file=sys.stderr)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        tags.input_tags.categorical = True
-        tags.target_tags.required = False
-        return tags
+from ordinate.scaling import principal_axes
+from ordinate.triplets import Triplets
 
 
 class LOE(Embedder):
@@ -120,7 +46,8 @@ class LOE(Embedder):
     Attributes
     ----------
     embedding_ : ndarray, shape (n_items, n_components)
-        Centred. Items that no landmark was compared about are NaN, and a warning names them.
+        Centred, along its principal axes. Items that no landmark was compared about are NaN, and a
+        warning names them.
     labels_ : ndarray, shape (n_items,)
     landmarks_ : ndarray of int, shape (n_landmarks,)
         Rows of the map that are landmarks.
@@ -177,7 +104,21 @@ class LOE(Embedder):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, triplets: Triplets, n_components: int) -> None:
+    def fit(self, X: Any, y: Any = None) -> "LOE":
+        """Find the map.
+
+        Parameters
+        ----------
+        X : Triplets, array-like of int (m, 3), DataFrame or Arrow table
+            Rows ``(anchor, near, far)``.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+        """
+        triplets, n_components = self._prepare(X)
         check_choice("recovery", self.recovery, RECOVERIES)
         check_regularization(self.regularization)
         began = time.perf_counter()
@@ -195,7 +136,7 @@ class LOE(Embedder):
             regularization=self.regularization,
             backend=self.backend,
         )
-        self.embedding_ = found.points
+        self.embedding_ = principal_axes(found.points)
         self.scores_ = scores.scores
         self.scores_[self.landmarks_, range(len(self.landmarks_))] = -found.shifts
         self.shifts_ = found.shifts
@@ -210,6 +151,7 @@ class LOE(Embedder):
             f"misfit {self.misfit_:.2f}, {time.perf_counter() - began:.2f} s"
         )
         self._warn(triplets)
+        return self
 
     def _warn(self, triplets: Triplets) -> None:
         """Say what was left out or went wrong."""
@@ -220,37 +162,32 @@ class LOE(Embedder):
                 f"{unused:,} of {len(triplets):,} triplets were not used: their anchor is not one "
                 f"of the {len(self.landmarks_)} landmarks",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         unseen = scores.n_compared.sum(axis=1) == 0
         unseen[self.landmarks_] = False
         if unseen.any():
             self.embedding_[unseen] = np.nan
-            names = self.labels_[unseen][:10].tolist()
             warnings.warn(
                 f"{unseen.sum():,} items were never compared by their distance to a landmark and "
-                f"have no place (NaN) in the map: {names}{' ...' if unseen.sum() > 10 else ''}",
+                f"have no place (NaN) in the map: {names_of(self.labels_[unseen])}",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         apart = np.flatnonzero(scores.n_parts > 1)
         if len(apart):
-            names = self.labels_[self.landmarks_[apart]][:10].tolist()
+            names = names_of(self.labels_[self.landmarks_[apart]])
             warnings.warn(
                 f"the comparisons of {len(apart)} landmarks fall into parts that no comparison "
                 f"connects, so that only the ridge relates their scores: {names}",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         if not self.converged_:
             late = self.landmarks_[~scores.converged]
             warnings.warn(
                 f"the scores of {len(late)} landmarks had not converged after "
-                f"{self.n_passes_:.0f} passes: {self.labels_[late][:10].tolist()}",
+                f"{self.n_passes_:.0f} passes: {names_of(self.labels_[late])}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-
-
-def _is_array(X: Any) -> bool:
-    return not isinstance(X, Triplets) and not hasattr(X, "columns")

@@ -1,0 +1,7 @@
+"""Estimators with scikit-learn's manners: a thin coat over the functions that do the work."""
+
+from ordinate.estimators.gradient import CKL, GNMDS, SOE, STE, TSTE
+from ordinate.estimators.kernel import GNMDSKer, STEKer, STEProj
+from ordinate.estimators.loe import LOE
+
+__all__ = ["CKL", "GNMDS", "LOE", "SOE", "STE", "TSTE", "GNMDSKer", "STEKer", "STEProj"]

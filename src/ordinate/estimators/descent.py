@@ -1,0 +1,218 @@
+"""What the estimators that minimise a loss share: the start, the descent, the report."""
+
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from ordinate._checks import check_choice, check_number, check_whole, random_generator
+from ordinate._parallel import single_threaded_blas
+from ordinate.estimators.base import Embedder, names_of, over_labels
+from ordinate.estimators.loe import LOE
+from ordinate.landmark_choice import FEW
+from ordinate.losses import Loss
+from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found
+from ordinate.scaling import principal_axes
+from ordinate.spectral import best_scale, spectral_start
+from ordinate.stores import TripletStore
+from ordinate.triplets import Triplets
+
+STARTS = ("auto", "spectral", "loe", "random")
+
+
+class Start(NamedTuple):
+    """Where an optimisation began.
+
+    Attributes
+    ----------
+    name : str
+        "spectral", "loe", "random" or "given".
+    points : ndarray, shape (n_items, n_components)
+    gap : float
+        Of a spectral start, the last eigenvalue wanted over the next; NaN for others. Near 1, the
+        triplets are few, or show fewer dimensions.
+    """
+
+    name: str
+    points: np.ndarray
+    gap: float = np.nan
+
+
+class GradientEmbedder(Embedder):
+    """What the estimators that minimise a loss share; they say which loss."""
+
+    def fit(self, X: Any, y: Any = None, *, start_triplets: Any = None) -> "GradientEmbedder":
+        """Find the map.
+
+        Parameters
+        ----------
+        X : Triplets, array-like of int (m, 3), DataFrame or Arrow table
+            Rows ``(anchor, near, far)``.
+        y : ignored
+            Present for scikit-learn.
+        start_triplets : triplets in any form, optional
+            Triplets over the same items for the start alone: the paper's warm start is
+            ``STE(start="loe").fit(uniform, start_triplets=landmark)``.
+
+        Returns
+        -------
+        self
+        """
+        triplets, n_components = self._prepare(X)
+        loss = self._loss(n_components)
+        check_choice("solver", self.solver, ("auto", *SOLVERS))
+        options = {
+            "regularization": check_number("regularization", self.regularization, least=0),
+            "tol": check_number("tol", self.tol, least=0),
+            "max_iter": check_whole("max_iter", self.max_iter),
+        }
+        n_starts = check_whole("n_starts", self.n_starts)
+        began = time.perf_counter()
+        store = TripletStore.from_triplets(triplets, self.backend)
+        # A stream of its own: points that were simulated with the same seed must not be the start.
+        generator = random_generator(self.random_state).spawn(1)[0]
+        with single_threaded_blas():
+            starts = [self._start(triplets, start_triplets, store, n_components, generator)]
+            starts += [_random(store, n_components, generator) for _ in range(n_starts - 1)]
+            tries = [self._descend(store, loss, start, options) for start in starts]
+        best = int(np.argmin([found.history[-1] for found in tries]))
+        found, self.start_ = tries[best], starts[best]
+        if n_starts > 1:
+            self._say(f"start {best + 1} of {n_starts} is the best: {self.start_.name}")
+        self.embedding_ = principal_axes(self._placed(store, found.points))
+        self.history_ = np.array(found.history)
+        self.loss_ = float(self.history_[-1])
+        self.n_iter_ = found.n_iter
+        self.n_passes_ = store.n_passes
+        self.converged_ = found.converged
+        self._say(
+            f"loss {self.loss_:.6f} per answer after {self.n_iter_} steps, {self.n_passes_:.1f} "
+            f"passes, {time.perf_counter() - began:.2f} s"
+        )
+        if not self.converged_:
+            warnings.warn(
+                f"not converged after {self.n_iter_} steps: raise max_iter or tol. Where answers "
+                "hardly contradict each other, a little regularization keeps the map from growing "
+                "without end",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _loss(self, n_components: int) -> Loss:
+        raise NotImplementedError
+
+    def _start(
+        self,
+        triplets: Triplets,
+        start_triplets: Any,
+        store: TripletStore,
+        n_components: int,
+        generator: np.random.Generator,
+    ) -> Start:
+        """Find the start that was asked for, up to its scale."""
+        start = self.start
+        of_triplets, of_store = triplets, store
+        if start_triplets is not None:
+            of_triplets = over_labels(start_triplets, self.labels_)
+            of_store = TripletStore.from_triplets(of_triplets, self.backend)
+        if isinstance(start, LOE) and hasattr(start, "embedding_"):
+            return Start("loe", self._given(over_items(start, self.labels_), n_components))
+        if isinstance(start, LOE):
+            return self._loe(clone(start), of_triplets)
+        if not isinstance(start, str):
+            return Start("given", self._given(start, n_components))
+        check_choice("start (if it is a word)", start, STARTS)
+        if start == "auto":
+            start = "loe" if _asks_about_landmarks(of_store, n_components) else "spectral"
+            self._say(f"start: {start}, chosen by the data")
+        if start == "random":
+            return _random(store, n_components, generator)
+        if start == "loe":
+            model = LOE(n_components, noise=getattr(self, "noise", "btl"), backend=self.backend)
+            return self._loe(model, of_triplets)
+        spectral = spectral_start(of_store, n_components, generator)
+        self._say(f"spectral start, gap {spectral.gap:.2f}")
+        return Start("spectral", spectral.points, spectral.gap)
+
+    def _loe(self, model: LOE, triplets: Triplets) -> Start:
+        """LOE's map as a start; what it leaves out is of no concern where all triplets follow."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model.fit(triplets)
+        self._say(
+            f"LOE start: {len(model.landmarks_)} landmarks, {model.n_triplets_used_:,} of "
+            f"{len(triplets):,} triplets, misfit {model.misfit_:.2f}"
+        )
+        return Start("loe", self._given(model.embedding_, self.n_components))
+
+    def _given(self, points: Any, n_components: int) -> np.ndarray:
+        """Check coordinates; items without a place (NaN) start from the centre."""
+        points = np.array(points, dtype=float)
+        shape = (len(self.labels_), n_components)
+        if points.shape != shape:
+            raise ValueError(f"start must be of shape {shape}; it is of shape {points.shape}")
+        placed = np.isfinite(points).all(axis=1)
+        if placed.sum() < 2:
+            raise ValueError("start must have finite coordinates for at least two items")
+        points -= points[placed].mean(axis=0)
+        points[~placed] = 0
+        return points
+
+    def _descend(self, store: TripletStore, loss: Loss, start: Start, options: dict) -> Found:
+        solver = self.solver
+        if solver == "auto":
+            many = len(store) >= GROWTH * BATCH * start.points.size
+            solver = "batches" if start.name == "random" and many else "blocks"
+        points = best_scale(store, loss, start.points) * start.points
+        return SOLVERS[solver](store, loss, points, watch=self._watch, **options)
+
+    def _watch(self, value: float, points: np.ndarray, left: float) -> None:
+        if self.verbose > 1:
+            self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
+
+    def _placed(self, store: TripletStore, points: np.ndarray) -> np.ndarray:
+        """Take the places away from items that no triplet mentions, and warn of parts."""
+        missing = store.counts.sum(axis=0) == 0
+        if missing.any():
+            points = np.where(missing[:, None], np.nan, points)
+            warnings.warn(
+                f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
+                f"{names_of(self.labels_[missing])}",
+                UserWarning,
+                stacklevel=3,
+            )
+        n_parts = store.n_parts()
+        if n_parts > 1:
+            warnings.warn(
+                f"the items fall into {n_parts:,} parts that no triplet connects: how the parts "
+                "lie to each other is arbitrary. Embed them one by one, or ask questions across",
+                UserWarning,
+                stacklevel=3,
+            )
+        return points
+
+
+def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
+    """Return a fitted model's map for these items, NaN where it has none."""
+    row_of = {label: row for row, label in enumerate(model.labels_.tolist())}
+    rows = np.array([row_of.get(label, -1) for label in labels.tolist()])
+    return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
+
+
+def _random(store: TripletStore, n_components: int, generator: np.random.Generator) -> Start:
+    return Start("random", generator.normal(size=(store.n_items, n_components)))
+
+
+def _asks_about_landmarks(store: TripletStore, n_components: int) -> bool:
+    """Whether few items are anchors, each of enough comparisons for LOE.
+
+    The similarities of such triplets tell little of how the other items lie to each other.
+    """
+    n_rows = np.sort(store.counts[0])[::-1]
+    least = n_components + 3
+    few_anchors = least <= np.count_nonzero(n_rows) <= store.n_items / 4
+    return few_anchors and bool(2 * n_rows[least - 1] >= FEW * store.n_items)

@@ -1,0 +1,307 @@
+"""STE and its kin: maps that minimise a loss over any triplets, from a good start."""
+
+from typing import Any
+
+from ordinate import losses
+from ordinate._checks import check_choice, check_number
+from ordinate.estimators.descent import GradientEmbedder
+from ordinate.losses import Loss
+from ordinate.noise import NAMES as NOISES
+
+
+class STE(GradientEmbedder):
+    """Stochastic triplet embedding: the map that makes the answers most likely.
+
+    A triplet has the probability f(far - near), of squared distances, with f logistic
+    (van der Maaten and Weinberger, 2012) or the normal distribution function.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of dimensions d.
+    noise : {"btl", "thurstone"}
+        How answers err: logistic or normal in the difference of squared distances.
+    start : {"auto", "spectral", "loe", "random"}, LOE or array-like (n_items, n_components)
+        Where to begin. "spectral" suits any triplets, "loe" triplets about landmarks; "auto" takes
+        "loe" where few items are anchors, else "spectral". A fitted LOE lends its map, another is
+        fitted first. The scale is found for the loss.
+    n_starts : int
+        How many starts to try, the others at random; the best result is kept.
+    regularization : float
+        Ridge on the coordinates, for few answers per item: half of it times the squared norm of the
+        map is added to the sum of losses.
+    tol : float
+        Where to stop: the share of the squared statistical error that optimisation may leave.
+        Smaller is stricter.
+    max_iter : int
+    solver : {"auto", "blocks", "batches", "scipy"}
+        Quasi-Newton steps with each item's own curvature; the same on growing batches; scipy's
+        L-BFGS. "auto" takes batches for random starts with many triplets, else blocks.
+    n_items : int, optional
+        Number of items, if some may occur in no triplet.
+    backend : {"auto", "numba", "numpy"}
+    device : None or "cpu"
+    random_state : int, Generator or None
+    verbose : int
+        1 prints what is done, 2 each step.
+
+    Attributes
+    ----------
+    embedding_ : ndarray, shape (n_items, n_components)
+        Centred, along its principal axes. Items in no triplet are NaN, and a warning names them.
+    labels_ : ndarray, shape (n_items,)
+    loss_ : float
+        Mean loss of an answer.
+    history_ : ndarray
+        The same at the start and after each step, of the batch at hand where there are batches.
+    n_iter_ : int
+    n_passes_ : float
+        Passes over the triplets, those of the start included, samples by their share; over all
+        starts.
+    converged_ : bool
+    start_ : Start
+        The start of the result: its name, its map and, if spectral, its gap.
+
+    Examples
+    --------
+    >>> from ordinate import STE, procrustes_error, sample_points, sample_triplets
+    >>> points = sample_points(500, 2, random_state=0)
+    >>> triplets = sample_triplets(points, 300_000, random_state=0)
+    >>> model = STE(n_components=2, random_state=0).fit(triplets)
+    >>> print(f"{procrustes_error(model.embedding_, points, relative=True):.2f}")
+    0.08
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        noise: str = "btl",
+        start: Any = "auto",
+        n_starts: int = 1,
+        regularization: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        solver: str = "auto",
+        n_items: int | None = None,
+        backend: str = "auto",
+        device: str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.noise = noise
+        self.start = start
+        self.n_starts = n_starts
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self, n_components: int) -> Loss:
+        check_choice("noise", self.noise, NOISES)
+        return losses.get({"btl": "ste", "thurstone": "probit"}[self.noise])
+
+
+class TSTE(GradientEmbedder):
+    """Student-t stochastic triplet embedding: far items may lie anywhere far away.
+
+    STE with the heavy tails of Student's distribution (van der Maaten and Weinberger, 2012): good
+    for showing groups.
+
+    Parameters
+    ----------
+    n_components : int
+    alpha : float, optional
+        Degrees of freedom; by default ``max(n_components - 1, 1)``.
+    start and all others
+        As for :class:`STE`, and so are the attributes.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float | None = None,
+        start: Any = "auto",
+        n_starts: int = 1,
+        regularization: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        solver: str = "auto",
+        n_items: int | None = None,
+        backend: str = "auto",
+        device: str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.start = start
+        self.n_starts = n_starts
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self, n_components: int) -> Loss:
+        alpha = max(n_components - 1, 1) if self.alpha is None else self.alpha
+        return losses.get("tste", alpha=check_number("alpha", alpha, above=0))
+
+
+class CKL(GradientEmbedder):
+    """Crowd kernel learning: near is preferred in proportion to the squared distances.
+
+    The probability of a triplet is ``(mu + far) / (2 mu + near + far)``, of squared distances
+    (Tamuz, Liu, Belongie, Shamir and Kalai, 2011).
+
+    Parameters
+    ----------
+    n_components : int
+    mu : float
+        Keeps probabilities from 0 and 1. With 0 the map has no scale of its own.
+    start and all others
+        As for :class:`STE`, and so are the attributes.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        mu: float = 0.05,
+        start: Any = "auto",
+        n_starts: int = 1,
+        regularization: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        solver: str = "auto",
+        n_items: int | None = None,
+        backend: str = "auto",
+        device: str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.mu = mu
+        self.start = start
+        self.n_starts = n_starts
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self, n_components: int) -> Loss:
+        return losses.get("ckl", mu=check_number("mu", self.mu, least=0))
+
+
+class GNMDS(GradientEmbedder):
+    """Generalised non-metric scaling: far should exceed near, in squared distances, by a margin.
+
+    The loss is the hinge ``max(0, near - far + margin)`` (Agarwal and others, 2007).
+
+    Parameters
+    ----------
+    n_components : int
+    margin : float
+        Sets the scale of the map.
+    start and all others
+        As for :class:`STE`, and so are the attributes.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        margin: float = 1.0,
+        start: Any = "auto",
+        n_starts: int = 1,
+        regularization: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        solver: str = "auto",
+        n_items: int | None = None,
+        backend: str = "auto",
+        device: str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.margin = margin
+        self.start = start
+        self.n_starts = n_starts
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self, n_components: int) -> Loss:
+        return losses.get("gnmds", margin=check_number("margin", self.margin, above=0))
+
+
+class SOE(GradientEmbedder):
+    """Soft ordinal embedding: far should exceed near, in distances, by a margin.
+
+    The loss is ``max(0, near + margin - far)^2``, of distances (Terada and von Luxburg, 2014).
+
+    Parameters
+    ----------
+    n_components : int
+    margin : float
+        Sets the scale of the map.
+    start and all others
+        As for :class:`STE`, and so are the attributes.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        margin: float = 0.1,
+        start: Any = "auto",
+        n_starts: int = 1,
+        regularization: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        solver: str = "auto",
+        n_items: int | None = None,
+        backend: str = "auto",
+        device: str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.margin = margin
+        self.start = start
+        self.n_starts = n_starts
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self, n_components: int) -> Loss:
+        return losses.get("soe", margin=check_number("margin", self.margin, above=0))

@@ -1,0 +1,171 @@
+"""The convex kernel forms STE-Ker, STE-Proj and GNMDS-Ker, for small numbers of items."""
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ordinate import losses
+from ordinate._checks import check_number, check_whole
+from ordinate.estimators.base import Embedder, names_of
+from ordinate.kernel_forms import (
+    Projection,
+    check_memory,
+    descend_kernel,
+    estimate_cost,
+    project_rank,
+    project_semidefinite,
+)
+from ordinate.losses import Loss
+from ordinate.scaling import principal_axes
+from ordinate.stores import TripletStore
+
+
+class KernelEmbedder(Embedder):
+    """What the kernel forms share; they say which loss and which projection."""
+
+    def fit(self, X: Any, y: Any = None) -> "KernelEmbedder":
+        """Find the map.
+
+        Parameters
+        ----------
+        X : Triplets, array-like of int (m, 3), DataFrame or Arrow table
+            Rows ``(anchor, near, far)``.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+        """
+        triplets, n_components = self._prepare(X)
+        tol = check_number("tol", self.tol, least=0)
+        max_iter = check_whole("max_iter", self.max_iter)
+        store = TripletStore.from_triplets(triplets, self.backend)
+        loss, project = self._form(n_components)
+        cost = estimate_cost(store, loss, project)
+        check_memory(cost)
+        self._say(
+            f"needs {cost.memory / 2**20:,.0f} MiB and about {cost.seconds:.2g} s a step, of which "
+            f"there may be {max_iter:,}"
+        )
+        began = time.perf_counter()
+        found = descend_kernel(store, loss, project, tol=tol, max_iter=max_iter, watch=self._watch)
+        self.kernel_ = found.K
+        self.embedding_ = principal_axes(_leading(found.K, n_components))
+        missing = store.counts.sum(axis=0) == 0
+        if missing.any():
+            self.embedding_[missing] = np.nan
+            warnings.warn(
+                f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
+                f"{names_of(self.labels_[missing])}",
+                UserWarning,
+                stacklevel=2,
+            )
+        self.history_ = np.array(found.history)
+        self.loss_ = float(self.history_[-1])
+        self.n_iter_ = found.n_iter
+        self.converged_ = found.converged
+        self._say(
+            f"loss {self.loss_:.6f} per answer after {self.n_iter_} steps, "
+            f"{time.perf_counter() - began:.2f} s"
+        )
+        if not self.converged_:
+            warnings.warn(
+                f"not converged after {self.n_iter_} steps: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _form(self, n_components: int) -> tuple[Loss, Projection]:
+        raise NotImplementedError
+
+    def _watch(self, step: int, value: float, K: np.ndarray) -> None:
+        if self.verbose > 1:
+            self._say(f"  step {step}, loss {value:.6f}")
+
+
+class STEKer(KernelEmbedder):
+    """STE over positive semidefinite matrices of inner products: convex, and slow.
+
+    Parameters
+    ----------
+    n_components : int
+        Dimensions of the map, the leading eigenvectors of the matrix found.
+    tol : float
+        Share of the value below which a step gains too little to go on.
+    max_iter : int
+    n_items : int, optional
+        Number of items, if some may occur in no triplet.
+    backend : {"auto", "numba", "numpy"}
+    device : None or "cpu"
+    random_state : ignored
+        Nothing in the method is random; present since other estimators have it.
+    verbose : int
+        1 prints the memory and time that it will take, and what is done; 2 each step.
+
+    Attributes
+    ----------
+    embedding_ : ndarray, shape (n_items, n_components)
+    kernel_ : ndarray, shape (n_items, n_items)
+        Inner products of all items; of any rank, which may be more than the map shows.
+    labels_ : ndarray, shape (n_items,)
+    loss_ : float
+        Mean loss of an answer, of `kernel_`.
+    history_ : ndarray
+    n_iter_ : int
+    converged_ : bool
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_items: int | None = None,
+        backend: str = "auto",
+        device: str | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _form(self, n_components: int) -> tuple[Loss, Projection]:
+        return losses.get("ste"), project_semidefinite
+
+
+class STEProj(STEKer):
+    """STE over matrices of inner products of rank d, by projection on the leading eigenvalues.
+
+    Parameters and attributes are those of :class:`STEKer`.
+    """
+
+    def _form(self, n_components: int) -> tuple[Loss, Projection]:
+        return losses.get("ste"), project_rank(n_components)
+
+
+class GNMDSKer(STEKer):
+    """GNMDS over positive semidefinite matrices of inner products: convex, and slow.
+
+    Parameters and attributes are those of :class:`STEKer`; the margin is 1.
+    """
+
+    def _form(self, n_components: int) -> tuple[Loss, Projection]:
+        return losses.get("gnmds"), project_semidefinite
+
+
+def _leading(K: np.ndarray, n_components: int) -> np.ndarray:
+    values, vectors = np.linalg.eigh(K)
+    values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
+    return vectors * np.sqrt(np.maximum(values, 0))

@@ -1,0 +1,330 @@
+"""STE and its kin as estimators: starts, solvers, reports."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
+from test_loe import EXPECTED_TO_FAIL
+
+import ordinate
+from ordinate import (
+    CKL,
+    GNMDS,
+    LOE,
+    SOE,
+    STE,
+    TSTE,
+    Triplets,
+    align,
+    losses,
+    procrustes_error,
+    sample_points,
+    sample_triplets,
+)
+from ordinate.optimise import SOLVERS
+from ordinate.spectral import best_scale, spectral_start
+from ordinate.stores import TripletStore
+
+ALL = [STE, TSTE, CKL, GNMDS, SOE]
+
+
+def uniform_data(n=150, d=2, m=60_000, seed=0, noise="btl"):
+    points = sample_points(n, d, random_state=seed)
+    return points, sample_triplets(points, m, noise=noise, random_state=seed + 1)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return uniform_data()
+
+
+def relative(model, points):
+    return procrustes_error(model.embedding_, points, relative=True)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_fit_and_its_attributes(data, method):
+    points, triplets = data
+    model = method(random_state=0).fit(triplets)
+    assert model.embedding_.shape == (150, 2)
+    assert model.converged_
+    assert model.history_[-1] == model.loss_ < model.history_[0]
+    assert (np.diff(model.history_) <= 0).all()
+    assert model.n_iter_ == len(model.history_) - 1
+    assert model.n_iter_ < model.n_passes_ < 60
+    assert model.start_.name == "spectral"
+    assert model.start_.gap > 1.5
+    assert procrustes_error(model.embedding_, points, relative=True, scale=True) < 0.25
+    store = TripletStore.from_triplets(triplets)
+    value = store.loss(model.embedding_, model._loss(2))[0] / len(triplets)
+    assert value == pytest.approx(model.loss_, rel=1e-9)
+
+
+def test_a_map_lies_along_its_principal_axes(data):
+    _, triplets = data
+    for start in ("spectral", "random"):
+        X = STE(start=start, random_state=0).fit(triplets).embedding_
+        assert X.mean(axis=0) == pytest.approx(0, abs=1e-9)
+        C = X.T @ X
+        assert C[0, 1] == pytest.approx(0, abs=1e-8)
+        assert C[0, 0] > C[1, 1]
+        assert (X[np.abs(X).argmax(axis=0), [0, 1]] > 0).all()
+
+
+def test_every_start_ends_in_the_same_map(data):
+    points, triplets = data
+    strict = {"tol": 1e-9, "random_state": 3}
+    expected = STE(**strict).fit(triplets).embedding_
+    fitted = STE().fit(triplets)
+    with pytest.warns(UserWarning, match="triplets were not used"):
+        loe = LOE(landmarks=25).fit(triplets)
+    starts = ["random", "loe", LOE(landmarks=25), loe, points, 7 * points]
+    for start in [*starts, fitted.embedding_]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = STE(start=start, **strict).fit(triplets).embedding_
+        assert align(found, expected) == pytest.approx(expected, abs=1e-3)
+
+
+def test_auto_takes_landmarks_for_what_they_are(data):
+    points, triplets = data
+    about_landmarks = sample_triplets(
+        points, 60_000, design="landmarks", landmarks=12, random_state=5
+    )
+    model = STE().fit(about_landmarks)
+    assert model.start_.name == "loe"
+    # Finished on its own triplets, LOE's map reaches the joint maximum of the likelihood.
+    store = TripletStore.from_triplets(about_landmarks)
+    alone = store.loss(LOE().fit(about_landmarks).embedding_, losses.get("ste"))[0] / len(store)
+    assert model.loss_ < alone
+    assert STE().fit(triplets).start_.name == "spectral"
+
+
+def test_the_papers_warm_start(data):
+    """A share of the budget about landmarks for LOE, the rest uniform for STE."""
+    points, triplets = data
+    about_landmarks = sample_triplets(
+        points, 30_000, design="landmarks", landmarks=12, random_state=5
+    )
+    cold = STE(tol=1e-9).fit(triplets)
+    warm = STE(start="loe", tol=1e-9).fit(triplets, start_triplets=about_landmarks)
+    assert warm.start_.name == "loe"
+    assert warm.loss_ == pytest.approx(cold.loss_, rel=1e-9)
+    names = [f"i{k}" for k in range(150)]
+    named = Triplets(triplets.rows, labels=names)
+    frame = pd.DataFrame(
+        np.array(names)[about_landmarks.rows], columns=["anchor", "near", "far"]
+    ).sample(frac=1, random_state=0)
+    again = STE(start="loe", tol=1e-9).fit(named, start_triplets=frame)
+    assert again.embedding_ == pytest.approx(warm.embedding_, abs=1e-3)
+    # All answers may count: the choice of landmarks does not depend on them.
+    both = STE(tol=1e-9).fit(Triplets.concatenate([triplets, about_landmarks]))
+    assert relative(both, points) < relative(cold, points)
+
+
+def test_starts_that_cannot_be(data):
+    _, triplets = data
+    for start, message in (
+        ("nowhere", "must be one of"),
+        (np.zeros((3, 2)), r"shape \(150, 2\); it is of shape \(3, 2\)"),
+        (np.full((150, 2), np.nan), "finite coordinates"),
+        (LOE(3), r"shape \(150, 2\); it is of shape \(150, 3\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            STE(start=start).fit(triplets)
+    for options, message in (
+        ({"tol": -1}, "tol must be a number of at least 0"),
+        ({"regularization": "auto"}, "regularization must be a number"),
+        ({"max_iter": 0}, "max_iter must be a whole number"),
+        ({"n_starts": 0}, "n_starts must be"),
+        ({"solver": "adam"}, "solver must be one of"),
+        ({"noise": "none"}, "noise must be one of"),
+        ({"device": "cuda"}, "device must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            STE(**options).fit(triplets)
+    for model, message in (
+        (TSTE(alpha=0), "alpha must be a number above 0"),
+        (CKL(mu=-1), "mu must be"),
+        (GNMDS(margin=0), "margin must be"),
+        (SOE(margin=0), "margin must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(triplets)
+
+
+def test_several_starts_keep_the_best(capsys):
+    _, triplets = uniform_data(n=40, m=1500)
+    one = TSTE(start="random", random_state=4).fit(triplets)
+    many = TSTE(start="random", random_state=4, n_starts=8, verbose=1).fit(triplets)
+    assert many.loss_ <= one.loss_
+    assert "of 8 is the best" in capsys.readouterr().err
+
+
+def test_seeds_are_honoured(data):
+    points, triplets = data
+    runs = [STE(start="random", random_state=seed).fit(triplets).embedding_ for seed in (1, 1, 2)]
+    assert (runs[0] == runs[1]).all()
+    assert (runs[0] != runs[2]).any()
+    # The seed that made the points must not make the start.
+    start = STE(start="random", random_state=0).fit(triplets).start_.points
+    assert procrustes_error(start, points, scale=True, relative=True) > 0.9
+
+
+def test_the_same_on_any_number_of_threads():
+    _, triplets = uniform_data(m=300_000)
+    maps = []
+    for number in (1, 2):
+        with ordinate.threads(number):
+            maps.append(STE(random_state=0).fit(triplets).embedding_)
+    assert (maps[0] == maps[1]).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("method", [STE, TSTE, SOE])
+def test_solvers_agree(data, method, solver):
+    _, triplets = data
+    expected = method(tol=1e-8, random_state=0).fit(triplets)
+    found = method(tol=1e-6, solver=solver, max_iter=5000, random_state=0).fit(triplets)
+    assert found.loss_ == pytest.approx(expected.loss_, rel=1e-6)
+    assert align(found.embedding_, expected.embedding_) == pytest.approx(
+        expected.embedding_, abs=2e-3
+    )
+
+
+def test_batches_read_less_of_many_triplets():
+    _, triplets = uniform_data(n=100, m=1_000_000)
+    passes = {
+        solver: STE(start="random", solver=solver, random_state=1).fit(triplets).n_passes_
+        for solver in ("auto", "blocks")
+    }
+    assert passes["auto"] < 0.6 * passes["blocks"]
+
+
+def test_backends_agree(data):
+    _, triplets = data
+    for method in ALL:
+        fast, plain = (method(backend=b, random_state=0).fit(triplets) for b in ("numba", "numpy"))
+        assert fast.loss_ == pytest.approx(plain.loss_, rel=1e-3)
+    fast, plain = (
+        STE(backend=b, tol=1e-9, random_state=0).fit(triplets) for b in ("numba", "numpy")
+    )
+    assert fast.embedding_ == pytest.approx(plain.embedding_, abs=1e-4)
+
+
+def test_weights_count_as_repeats(data):
+    _, triplets = data
+    rows, counts = np.unique(triplets.rows, axis=0, return_counts=True)
+    weighted = STE(tol=1e-9).fit(Triplets(rows, weight=counts, n_items=150))
+    assert weighted.embedding_ == pytest.approx(STE(tol=1e-9).fit(triplets).embedding_, abs=1e-3)
+
+
+def test_missing_items_have_no_place_and_are_named(data):
+    _, triplets = data
+    labels = [f"item {i}" for i in range(155)]
+    holes = Triplets(triplets.rows, labels=labels)
+    with pytest.warns(UserWarning, match=r"5 items are in no triplet.*'item 150'"):
+        model = STE().fit(holes)
+    assert np.isnan(model.embedding_[150:]).all()
+    assert np.isfinite(model.embedding_[:150]).all()
+    assert model.predict([[0, 1, 152]]).tolist() == [0]
+    assert model.score([[0, 1, 152]]) == 0.5
+    with pytest.warns(UserWarning, match="5 items"):
+        again = STE(start=model.embedding_).fit(holes)
+    assert again.embedding_[:150] == pytest.approx(model.embedding_[:150], abs=0.05)
+
+
+def test_parts_are_warned_of():
+    _, triplets = uniform_data(n=30, m=5000)
+    two = Triplets(np.vstack([triplets.rows, triplets.rows + 30]))
+    with pytest.warns(UserWarning, match="2 parts that no triplet connects"):
+        STE().fit(two)
+
+
+def test_not_converged_is_said(data):
+    _, triplets = data
+    with pytest.warns(ConvergenceWarning, match="not converged after 2 steps"):
+        model = STE(max_iter=2).fit(triplets)
+    assert not model.converged_
+
+
+def test_a_ridge_helps_where_answers_are_few():
+    """60 items, 300 answers: 5 an item. Errors over 20 seeds, seen: 39 without, 1.7 with it."""
+    errors = {0.0: [], 1.0: []}
+    for seed in range(20):
+        points, triplets = uniform_data(n=60, m=300, seed=seed)
+        for ridge in errors:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model = STE(regularization=ridge, random_state=0).fit(triplets)
+            errors[ridge].append(relative(model, points))
+    assert np.mean(errors[1.0]) < 0.3 * np.mean(errors[0.0])
+
+
+def test_progress_is_told(data, capsys):
+    _, triplets = data
+    STE(verbose=2).fit(triplets)
+    told = capsys.readouterr().err
+    assert "start: spectral, chosen by the data" in told
+    assert "spectral start, gap" in told
+    assert "times the limit" in told
+    assert "passes" in told
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_scikit_learn_manners(method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(method(), expected_failed_checks=EXPECTED_TO_FAIL, on_fail=None)
+    assert not {r["check_name"] for r in results if r["status"] == "failed"}
+
+
+def test_model_selection(data):
+    _, triplets = data
+    model = clone(STE(start=LOE(landmarks=20), random_state=0))
+    assert isinstance(model.start, LOE)
+    assert cross_val_score(STE(n_items=150), triplets, cv=3).min() > 0.6
+    search = GridSearchCV(
+        STE(n_items=150, random_state=0), {"n_components": [1, 2]}, cv=ordinate.TripletKFold(3)
+    ).fit(triplets)
+    assert search.best_params_ == {"n_components": 2}
+
+
+def test_the_spectral_start_is_the_map_up_to_scale():
+    points, triplets = uniform_data(n=400, m=800_000)
+    store = TripletStore.from_triplets(triplets)
+    for seed in (0, 1):
+        start = spectral_start(store, 2, np.random.default_rng(seed))
+        assert procrustes_error(start.points, points, scale=True, relative=True) < 0.25
+        assert start.gap > 2
+        assert (start.points**2).sum() == pytest.approx(400)
+    # There is no third dimension: its eigenvalue is not above the noise.
+    assert spectral_start(store, 3, np.random.default_rng(0)).gap < 1.3
+    factor = best_scale(store, losses.get("ste"), points / 8)
+    assert factor == pytest.approx(8, rel=0.1)
+
+
+def test_spectral_ste_is_within_two_per_cent_of_the_best_in_few_passes():
+    """n = 1e4, d = 2, c = 200, at most 14 passes in all; the best error is 0.0484."""
+    n = 10_000
+    points, triplets = uniform_data(n=n, m=round(200 * n * np.log(n)))
+    model = STE(random_state=0).fit(triplets)
+    assert relative(model, points) <= 1.02 * 0.0484
+    assert model.n_passes_ <= 14
+
+
+def test_loe_finished_on_its_own_triplets():
+    """n = 1e4, d = 2, c = 200, 40 landmarks: at most 0.072, and below LOE's alone."""
+    n = 10_000
+    points = sample_points(n, 2, random_state=0)
+    triplets = sample_triplets(
+        points, round(200 * n * np.log(n)), design="landmarks", landmarks=40, random_state=1
+    )
+    finished = STE(start=LOE()).fit(triplets)
+    assert relative(finished, points) <= 0.072
+    assert relative(finished, points) < relative(LOE().fit(triplets), points)

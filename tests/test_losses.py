@@ -1,0 +1,188 @@
+"""Every loss, driven by one table: derivatives, twins, weights, invariances, planted maps."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from ordinate import CKL, GNMDS, SOE, STE, TSTE, losses, procrustes_error, sample_points
+from ordinate import sample_triplets as sample
+from ordinate.backends import load
+from ordinate.stores import TripletStore
+from ordinate.triplets import Triplets
+
+LOSSES = {
+    "ste": losses.get("ste"),
+    "probit": losses.get("probit"),
+    "tste": losses.get("tste", alpha=1.5),
+    "ckl": losses.get("ckl", mu=0.1),
+    "gnmds": losses.get("gnmds", margin=1.0),
+    "soe": losses.get("soe", margin=0.3),
+}
+ESTIMATORS = {
+    "ste": STE(),
+    "probit": STE(noise="thurstone"),
+    "tste": TSTE(),
+    "ckl": CKL(),
+    "gnmds": GNMDS(),
+    "soe": SOE(),
+}
+
+
+def test_the_table_is_complete():
+    assert set(LOSSES) == set(losses.NAMES) == set(ESTIMATORS)
+
+
+def problem(n=9, d=3, m=300, weighted=True, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.random((m, n)).argsort(axis=1)[:, :3]
+    weight = rng.integers(1, 5, m) * 1.0 if weighted else None
+    return Triplets(rows, n_items=n, weight=weight), rng.normal(size=(n, d))
+
+
+@pytest.fixture(params=LOSSES)
+def loss(request):
+    return LOSSES[request.param]
+
+
+def store_of(triplets, backend):
+    return TripletStore.from_triplets(triplets, backend)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradients_are_finite_differences(loss, backend, weighted):
+    triplets, points = problem(weighted=weighted)
+    store = store_of(triplets, backend)
+    value, gradient = store.loss(points, loss)
+    assert gradient.sum(axis=0) == pytest.approx(0, abs=1e-9)
+    differences = approx_fprime(
+        points.ravel(), lambda x: store.loss(x.reshape(points.shape), loss)[0], 1e-7
+    )
+    assert gradient.ravel() == pytest.approx(differences, abs=2e-5 * max(1, abs(value)))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 10])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_compiled_kernels_agree_with_the_plain_ones(loss, d, weighted):
+    triplets, points = problem(n=30, d=d, m=2000, weighted=weighted)
+    plain, fast = store_of(triplets, "numpy"), store_of(triplets, "numba")
+    for scale in (1e-3, 1.0, 20.0):
+        ours, twin = fast.loss(scale * points, loss), plain.loss(scale * points, loss)
+        assert ours[0] == pytest.approx(twin[0], rel=1e-12)
+        assert ours[1] == pytest.approx(twin[1], rel=1e-9, abs=1e-10 * np.abs(twin[1]).max())
+        for block, twin_block in zip(
+            fast.curvature(scale * points, loss), plain.curvature(scale * points, loss), strict=True
+        ):
+            assert block == pytest.approx(twin_block, rel=1e-9, abs=1e-10 * np.abs(block).max())
+    vectors = np.random.default_rng(1).normal(size=(30, 8)).astype(np.float32)
+    assert fast.similarity(vectors) == pytest.approx(plain.similarity(vectors), abs=1e-2)
+
+
+def test_similarity_is_the_product_with_the_matrix():
+    triplets, _ = problem()
+    S = np.zeros((9, 9))
+    for (a, near, far), w in zip(triplets.rows, triplets.weight, strict=True):
+        S[a, far] += w
+        S[a, near] -= w
+    V = np.random.default_rng(0).normal(size=(9, 8)).astype(np.float32)
+    for backend in ("numpy", "numba"):
+        assert store_of(triplets, backend).similarity(V) == pytest.approx((S + S.T) @ V, abs=1e-3)
+
+
+def test_the_curvature_is_that_of_the_penalty():
+    """For STE the blocks are the expected second derivatives of the items' own coordinates."""
+    triplets, points = problem(m=40)
+    store = store_of(triplets, "numba")
+    F, G = store.curvature(points, LOSSES["ste"])
+    i, step = 4, 1e-5
+    J = np.zeros((3, 3))
+    for a in range(3):
+        moved = points.copy()
+        moved[i, a] += step
+        J[a] = (
+            store.loss(moved, LOSSES["ste"])[1][i] - store.loss(points, LOSSES["ste"])[1][i]
+        ) / step
+    # What the second derivatives of squared distances add has the slope as its factor.
+    rows, w = triplets.rows, triplets.weight
+    near, far = ((points[rows[:, [0, 0]]] - points[rows[:, 1:]]) ** 2).sum(axis=2).T
+    slope = w / (1 + np.exp(far - near))
+    bend = 2 * (slope * ((rows[:, 1] == i) * 1.0 - (rows[:, 2] == i))).sum()
+    assert F[i] == pytest.approx(J - bend * np.eye(3), abs=1e-3)
+    assert (np.linalg.eigvalsh(G[i]) > 0).all()
+
+
+def test_weights_count_as_repeats(loss):
+    triplets, points = problem()
+    repeated = Triplets(np.repeat(triplets.rows, triplets.weight.astype(int), axis=0), n_items=9)
+    for backend in ("numpy", "numba"):
+        once, often = store_of(triplets, backend), store_of(repeated, backend)
+        assert once.total == often.total
+        assert once.loss(points, loss)[0] == pytest.approx(often.loss(points, loss)[0], rel=1e-12)
+        assert once.loss(points, loss)[1] == pytest.approx(often.loss(points, loss)[1], rel=1e-9)
+        for a, b in zip(once.curvature(points, loss), often.curvature(points, loss), strict=True):
+            assert a == pytest.approx(b, rel=1e-9, abs=1e-9)
+
+
+def test_rotation_shift_and_relabelling_change_nothing(loss):
+    triplets, points = problem()
+    store = store_of(triplets, "numba")
+    rng = np.random.default_rng(3)
+    turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    value, gradient = store.loss(points, loss)
+    moved_value, moved_gradient = store.loss(points @ turn + 5, loss)
+    assert moved_value == pytest.approx(value, rel=1e-9)
+    assert moved_gradient == pytest.approx(gradient @ turn, abs=1e-7)
+    order = rng.permutation(9)
+    renamed = Triplets(np.argsort(order)[triplets.rows], n_items=9, weight=triplets.weight)
+    new_value, new_gradient = store_of(renamed, "numba").loss(points[order], loss)
+    assert new_value == pytest.approx(value, rel=1e-12)
+    assert new_gradient == pytest.approx(gradient[order], abs=1e-9)
+
+
+def test_the_same_sums_on_any_number_of_threads(loss):
+    import ordinate
+
+    triplets, points = problem(n=50, d=2, m=200_000)
+    sums = []
+    for number in (1, 2, 3):
+        with ordinate.threads(number):
+            sums.append(store_of(triplets, "numba").loss(points, loss))
+    assert all(value == sums[0][0] and (g == sums[0][1]).all() for value, g in sums)
+
+
+def planted(truth, loss, m, seed=0):
+    """Answers about a map: by the probability that the loss stands for, or without noise."""
+    rng = np.random.default_rng(seed)
+    rows = sample(truth, m, noise="none", random_state=seed).rows
+    near, far = ((truth[rows[:, [0, 0]]] - truth[rows[:, 1:]]) ** 2).sum(axis=2).T
+    wrong = np.zeros(m, bool)
+    if loss.penalty.name in ("logistic", "normal"):
+        # The penalty is minus the logarithm of the probability.
+        wrong = rng.random(m) > np.exp(-loss.penalty.value(loss.argument(near, far)))
+    return np.where(wrong[:, None], rows[:, [0, 2, 1]], rows)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("d", [2, 3])
+def test_planted_maps_are_found(name, d):
+    """The error is 0.01 to 0.06 from 300,000 answers; with the scale, where answers tell it well."""
+    truth = 2 * sample_points(60, d, random_state=d)
+    model = ESTIMATORS[name].set_params(n_components=d, random_state=0)
+    loss = model._loss(d)
+    has_scale = loss.name in ("ste", "probit", "tste")
+    if loss.name in ("gnmds", "soe"):
+        model.set_params(regularization=1.0, tol=1e-2)
+    model.fit(planted(truth, loss, 300_000))
+    error = procrustes_error(model.embedding_, truth, scale=not has_scale, relative=True)
+    assert error < 0.08
+
+
+def test_coinciding_points_cost_no_nan(loss):
+    triplets, points = problem()
+    for backend in (load("numpy"), load("numba")):
+        store = TripletStore(triplets.rows, triplets.weight, 9, backend)
+        for place in (np.zeros_like(points), np.where(np.arange(9)[:, None] < 5, 0.0, points)):
+            value, gradient = store.loss(place, loss)
+            assert np.isfinite(value)
+            assert np.isfinite(gradient).all()
+            assert all(np.isfinite(block).all() for block in store.curvature(place, loss))
