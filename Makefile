@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench peers clean
 
 demo: .venv/.core
 	$(BIN)/python examples/digits.py
@@ -25,6 +25,15 @@ format: .venv/.dev
 bench: .venv/.core
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+# cblearn needs NumPy 1: an environment of its own. DATA names a folder with real sets, if any.
+peers: .venv-peers/.ready
+	.venv-peers/bin/python benchmarks/peers_cblearn.py $(if $(DATA),--data $(DATA)) $(ARGS)
+
+.venv-peers/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet -e . 'cblearn==0.4.0' 'numpy<2'
+	touch $@
+
 .venv/.core: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(PIP) -e .
@@ -35,4 +44,4 @@ bench: .venv/.core
 	touch $@
 
 clean:
-	rm -rf .venv out
+	rm -rf .venv .venv-peers out

@@ -75,7 +75,7 @@ def minimise(
     start: np.ndarray,
     *,
     regularization: float = 0.0,
-    tol: float = 1e-3,
+    tol: float = 1e-4,
     max_iter: int = 500,
     watch: Watch | None = None,
 ) -> Found:
@@ -90,7 +90,7 @@ def minimise(
     tol : float
         The Newton decrement, twice the fall in value that is left, at which to stop, as a share of
         what chance alone does to it: of the number of coordinates, for a likelihood. A share of
-        0.001 leaves a squared error that is one thousandth of the statistical one.
+        0.0001 leaves a squared error that is one ten-thousandth of the statistical one.
     max_iter : int
     watch : function of (value, points, left), optional
         Called at the start and after each step, with the value per answer and how many times
@@ -138,7 +138,7 @@ def minimise_in_batches(
     start: np.ndarray,
     *,
     regularization: float = 0.0,
-    tol: float = 1e-3,
+    tol: float = 1e-4,
     max_iter: int = 500,
     watch: Watch | None = None,
 ) -> Found:
@@ -174,7 +174,7 @@ def minimise_plainly(
     start: np.ndarray,
     *,
     regularization: float = 0.0,
-    tol: float = 1e-3,
+    tol: float = 1e-4,
     max_iter: int = 500,
     watch: Watch | None = None,
 ) -> Found:

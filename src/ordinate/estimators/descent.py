@@ -215,4 +215,4 @@ def _asks_about_landmarks(store: TripletStore, n_components: int) -> bool:
     n_rows = np.sort(store.counts[0])[::-1]
     least = n_components + 3
     few_anchors = least <= np.count_nonzero(n_rows) <= store.n_items / 4
-    return few_anchors and bool(2 * n_rows[least - 1] >= FEW * store.n_items)
+    return bool(few_anchors and 2 * n_rows[least - 1] >= FEW * store.n_items)
