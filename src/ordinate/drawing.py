@@ -17,7 +17,7 @@ COLOURS = (
     *("#882255", "#999933", "#332288", "#A6761D", "#00A5A5"),
 )
 MARKERS = ("o", "s", "^", "D")
-GREY = "#B3B3B3"
+GREY, OTHER = "#B3B3B3", "#777777"  # missing; categories beyond those named
 MOST_CATEGORIES = 12
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinate.drawing import COLOURS, GREY, MARKERS, Column, thumbnail
+from ordinate.drawing import COLOURS, GREY, MARKERS, OTHER, Column, thumbnail
 from ordinate.label_placement import leader_ends, needs_leader, place_labels
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Box = tuple[float, float, float, float]
 
-INK, PALE, FRAME, OTHER = "#222222", "#999999", "#CCCCCC", "#777777"
+INK, PALE, FRAME = "#222222", "#999999", "#CCCCCC"
 IMAGE_DPI = 300
 # Colour maps end in a yellow that vanishes on white paper: stop before it.
 COLOUR_MAP, BRIGHTEST = "viridis", 0.92
@@ -189,7 +189,7 @@ def _text_sizes(figure: "Figure", labels: list[str], font_size: float) -> np.nda
     """Width and height of labels in points, (n, 2); NaN for blank ones."""
     from matplotlib.text import Text
 
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    renderer = figure.canvas.get_renderer()
     text = Text(size=font_size, linespacing=1.0, parse_math=False, figure=figure)
     sizes = {}
     for label in set(labels):

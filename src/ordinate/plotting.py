@@ -253,7 +253,7 @@ def _below(
     below: list[tuple[Artist, float]] = []
     if scene.column is not None and scene.column.names:
         legend = _legend(figure, scene, scene.column, inches)
-        extent = legend.get_window_extent(figure.canvas.get_renderer())  # type: ignore[attr-defined]
+        extent = legend.get_window_extent(figure.canvas.get_renderer())
         below.append((legend, extent.height / figure.dpi + 1 * MM))
     elif scene.column is not None:
         below.append(
@@ -331,7 +331,7 @@ def _colour_bar(figure: "Figure", scene: Scene, column: Column) -> "Axes":
     axes = figure.add_axes((0, 0, 1, 1))
     colours, norm = colour_map(column)
     bar = figure.colorbar(ScalarMappable(norm, colours), cax=axes, orientation="horizontal")
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     axes.tick_params(labelsize=scene.font_size - 0.5, width=0.4, length=2, pad=1.5)
     axes.xaxis.get_major_locator().set_params(nbins=5)
     name = column.name + (f"  (grey: {column.n_missing:,} missing)" if column.n_missing else "")
