@@ -70,7 +70,7 @@ function ramp(share) {
 function paintsOf(column) {
   if (!column) return { colour: () => theme.bar, marker: () => "o" };
   if (column.numbers) {
-    const found = column.numbers.filter(known), low = found.reduce((a, b) => Math.min(a, b), Infinity), high = found.reduce((a, b) => Math.max(a, b), -Infinity);
+    const found = column.numbers.filter(known), low = smallest(found), high = largest(found);
     const colours = column.numbers.map((v) => (known(v) ? ramp((v - low) / (high - low || 1)) : data.palette.grey));
     return { colour: (i) => colours[i], marker: () => "o", low, high };
   }
@@ -81,8 +81,14 @@ function categoryLook(column, code) {
   const { colours, markers, grey, other } = data.palette;
   if (code < 0) return [grey, "o"];
   if (column.n_other && code === column.names.length - 1) return [other, "o"];
-  const colour = colours[code] === "#444444" ? theme.ink : colours[code] === "#332288" && theme.dark ? "#8f83e6" : colours[code];
-  return [colour, markers[code % markers.length]];
+  return [theme.dark ? lighter(colours[code]) : colours[code], markers[code % markers.length]];
+}
+
+// On a dark page, dark colours are mixed with white until they are seen.
+function lighter(colour) {
+  const rgb = [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
+  const shine = (0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2]) / 255, share = shine < 0.45 ? (0.45 - shine) / (1 - shine) : 0;
+  return `rgb(${rgb.map((v) => Math.round(v + share * (255 - v))).join(",")})`;
 }
 
 function mark(context, shape, x, y, r) {
@@ -145,6 +151,7 @@ function drawMarkers(inside, r) {
   const show = state.pictures && Object.keys(data.images).length > 0 && inside.length <= 600;
   const side = show ? Math.min(64, Math.max(14, 0.45 * Math.sqrt((width * height) / Math.max(inside.length, 1)))) : 0;
   pen.lineWidth = 0.7;
+  pen.globalAlpha = inside.length > 3000 ? 0.6 : 1;
   for (const [i, x, y] of inside) {
     const picture = show && data.images[i] ? pictureOf(i) : null;
     if (picture && picture.complete && picture.naturalWidth) {
@@ -158,6 +165,7 @@ function drawMarkers(inside, r) {
     pen.fill();
     if (r > 2.5) { pen.strokeStyle = theme.paper; pen.stroke(); }
   }
+  pen.globalAlpha = 1;
   return side / 2;
 }
 
@@ -171,24 +179,25 @@ function pictureOf(i) {
   return pictures.get(i);
 }
 
-// Greedy: important labels first, each at the first of four sides where it covers no other.
+// Greedy: important labels first, each at the first of eight sides where it covers no other.
 function drawLabels(inside, r, near) {
   const size = 12, cell = 24, taken = new Map();
-  const cells = (b, act) => { for (let cx = Math.floor(b[0] / cell); cx <= b[2] / cell; cx++) for (let cy = Math.floor(b[1] / cell); cy <= b[3] / cell; cy++) act(cx + ":" + cy); };
+  const cells = (b, act) => { for (let cx = Math.floor(b[0] / cell); cx <= b[2] / cell; cx++) for (let cy = Math.floor(b[1] / cell); cy <= b[3] / cell; cy++) act(cx * 65536 + cy); };
   const add = (box) => cells(box, (key) => (taken.get(key) || taken.set(key, []).get(key)).push(box));
   const hits = (b) => { let hit = false; cells(b, (key) => { for (const o of taken.get(key) || []) hit = hit || (b[0] < o[2] && b[2] > o[0] && b[1] < o[3] && b[3] > o[1]); }); return hit; };
-  if (inside.length <= 1500) for (const [, x, y] of inside) add([x - r * 0.8, y - r * 0.8, x + r * 0.8, y + r * 0.8]);
+  for (const [, x, y] of inside) add([x - r * 0.8, y - r * 0.8, x + r * 0.8, y + r * 0.8]);
   const first = new Set([state.chosen, state.hover, ...near, ...state.found]);
   const order = [...inside.filter(([i]) => first.has(i)).sort(([i]) => (i === state.chosen ? -1 : 0)), ...inside.filter(([i]) => !first.has(i))];
   pen.textBaseline = "middle";
   pen.lineJoin = "round";
   let tries = 0;
   for (const [i, x, y] of order) {
-    if (tries++ > 2500) break;
+    if (tries++ > 4000) break;
     const text = data.labels[i].length > 32 ? data.labels[i].slice(0, 31).trimEnd() + "…" : data.labels[i];
     pen.font = `${i === state.chosen ? "bold " : ""}${size}px system-ui, sans-serif`;
     const w = pen.measureText(text).width, away = r + 3, h = size / 2 + 1;
     const corners = [[x + away, y], [x - away - w, y], [x - w / 2, y - away - h], [x - w / 2, y + away + h]];
+    for (const up of [-1, 1]) corners.push([x + 0.5 * away, y + up * (0.6 * away + h)], [x - 0.5 * away - w, y + up * (0.6 * away + h)]);
     const box = (c) => [c[0] - 1, c[1] - h, c[0] + w + 1, c[1] + h];
     let place = corners.find((c) => c[0] > 2 && c[0] + w < width - 2 && c[1] > h && c[1] < height - h && !hits(box(c)));
     if (!place && (i === state.chosen || i === state.hover)) place = corners[0];

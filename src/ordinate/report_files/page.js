@@ -13,12 +13,14 @@ const columnText = (column, i) => (column.numbers ? number(column.numbers[i]) : 
 const pictureNode = (i) => (data.images[i] ? el("img", { src: data.images[i], alt: "" }) : null);
 const isPlaced = (i) => known(data.points[0][i]);
 
+const clip = (text, most) => (text.length > most ? text.slice(0, most - 1).trimEnd() + "…" : text);
+
 function showTooltip(i, px, py) {
   const tip = byId("tooltip");
-  tip.hidden = i < 0;
-  if (i < 0) return;
-  const near = neighbours(i, 3).map((j) => data.labels[j]);
-  const facts = [...itemFacts(i), ...(near.length ? [["nearest", near.join(", ")]] : [])];
+  tip.hidden = i < 0 || i === state.chosen; // the pane beside the map tells more
+  if (tip.hidden) return;
+  const near = neighbours(i, 3).map((j) => clip(data.labels[j], 23));
+  const facts = [...itemFacts(i), ...(near.length ? [["nearest", near.join("\n")]] : [])];
   tip.replaceChildren(el("strong", {}, data.labels[i]), ...[pictureNode(i)].filter(known), pairs(facts));
   const left = px + 18 + tip.offsetWidth > width ? Math.max(4, px - 14 - tip.offsetWidth) : px + 18;
   tip.style.left = left + "px";
@@ -235,12 +237,12 @@ function dataSection() {
   const rows = data.summary.map(([name, value, note]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", { className: "number" }, value), el("td", { className: "note" }, note)));
   section("data-check", "Data check",
     problems.length ? el("ul", { className: "problems" }, ...problems) : el("p", {}, "No problems were found."),
-    rows.length ? el("div", { className: "scroll" }, el("table", {}, el("caption", {}, "What the data hold"), el("tbody", {}, ...rows))) : null);
+    rows.length ? el("div", { className: "scroll" }, el("table", { className: "plain" }, el("caption", {}, "What the data hold"), el("tbody", {}, ...rows))) : null);
 }
 
 function factsSection() {
   if (!data.facts.length) return;
-  section("made", "How it was made", el("dl", { className: "facts" }, ...data.facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])));
+  section("made", "How it was made", el("dl", { className: "facts" }, ...data.facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", { className: name === "command" ? "code" : "" }, value)])));
 }
 
 function contents() {
@@ -248,8 +250,8 @@ function contents() {
 }
 
 byId("map-hint").textContent = d === 1
-  ? "Items near each other were answered to be alike. The map has one dimension, across: up and down only keep items apart."
-  : "Items near each other were answered to be alike. Only distances have a meaning: turned, mirrored or enlarged, it is the same map." + (d > 2 ? ` Two of ${d} dimensions are seen at a time; neighbours count all of them.` : "");
+  ? "Items that people called alike lie near each other. The map has one dimension, across: up and down only keep items apart."
+  : "Items that people called alike lie near each other. Only distances have a meaning: turned, mirrored or enlarged, it is the same map." + (d > 2 ? ` Two of ${d} dimensions are seen at a time; neighbours count all of them.` : "");
 tiles();
 controls();
 pointers();

@@ -18,6 +18,9 @@ function svg(tag, attributes, ...children) {
 }
 
 const known = (value) => value !== null && value !== undefined;
+// Not Math.min(...values): there may be too many for a call.
+const smallest = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
+const largest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 const percent = (value) => (known(value) ? (100 * value).toFixed(1) + "%" : "unknown");
 const count = (value) => (known(value) ? value.toLocaleString("en-GB") : "unknown");
 function number(value) {
@@ -42,7 +45,7 @@ function ticks(low, high, most) {
 
 // A chart's empty frame: returns the SVG and the scales from values to pixels.
 function frame(x, y, xName, yName, xText, yText) {
-  const [width, height, left, right, top, bottom] = [440, 220, 58, 14, 18, 38];
+  const [width, height, left, right, top, bottom] = [440, 230, 58, 24, 30, 38];
   const sx = (v) => left + ((v - x[0]) / (x[1] - x[0] || 1)) * (width - left - right);
   const sy = (v) => height - bottom - ((v - y[0]) / (y[1] - y[0] || 1)) * (height - top - bottom);
   const chart = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
@@ -60,28 +63,28 @@ function frame(x, y, xName, yName, xText, yText) {
 function histogram(values, what) {
   const found = values.filter(known);
   if (!found.length) return el("p", { className: "note" }, "No accuracy is known.");
-  const low = Math.min(0.5, Math.floor(Math.min(...found.slice(0, 1), found.reduce((a, b) => Math.min(a, b))) * 20) / 20);
+  const least = smallest(found), mean = found.reduce((a, b) => a + b) / found.length;
+  const low = Math.min(0.5, Math.floor(least * 20) / 20);
   const bins = Math.round((1 - low) * 40);
   const counts = new Array(bins).fill(0);
   for (const v of found) counts[Math.min(bins - 1, Math.floor(((v - low) / (1 - low)) * bins + 1e-9))]++;
-  const mean = found.reduce((a, b) => a + b) / found.length;
   const [chart, sx, sy] = frame([low, 1], [0, Math.max(...counts)], "accuracy", what, (v) => Math.round(100 * v) + "%", (v) => (Number.isInteger(v) ? count(v) : ""));
   counts.forEach((k, b) => {
     const x = sx(low + (b * (1 - low)) / bins);
     const wide = sx(low + ((b + 1) * (1 - low)) / bins) - x - 1;
     chart.append(svg("rect", { class: "bars", x, y: sy(k), width: Math.max(wide, 0.5), height: sy(0) - sy(k) }));
   });
-  chart.append(svg("line", { class: "mean", x1: sx(mean), x2: sx(mean), y1: 16, y2: sy(0) }));
-  const side = mean > (1 + low) / 2 ? "end" : "start";
-  chart.append(svg("text", { class: "mean-text", x: sx(mean) + (side === "end" ? -4 : 4), y: 24, "text-anchor": side }, `mean ${percent(mean)}`));
-  const text = `${count(found.length)} ${what}: accuracy from ${percent(found.reduce((a, b) => Math.min(a, b)))} to ${percent(found.reduce((a, b) => Math.max(a, b)))}, mean ${percent(mean)}. Tossing a coin gives 50%.`;
+  chart.append(svg("line", { class: "mean", x1: sx(mean), x2: sx(mean), y1: 18, y2: sy(0) }));
+  chart.append(svg("text", { class: "mean-text", x: sx(mean), y: 12, "text-anchor": "middle" }, `mean ${percent(mean)}`));
+  const text = `${count(found.length)} ${what}: accuracy from ${percent(least)} to ${percent(largest(found))}, mean ${percent(mean)}. Tossing a coin gives 50%.`;
   chart.setAttribute("aria-label", text);
   return el("figure", {}, chart, el("figcaption", {}, text));
 }
 
 function curve(history) {
-  const low = history.reduce((a, b) => Math.min(a, b)), high = history.reduce((a, b) => Math.max(a, b));
-  const [chart, sx, sy] = frame([0, Math.max(history.length - 1, 1)], [low, high > low ? high : low + 1], "iteration", "value of the loss", (v) => (Number.isInteger(v) ? count(v) : ""), number);
+  const [least, most] = [smallest(history), largest(history)], step = (most - least) / 4 || 1;
+  const marks = ticks(least - step, most + step, 6), low = marks.filter((v) => v <= least).pop(), high = marks.find((v) => v >= most);
+  const [chart, sx, sy] = frame([0, Math.max(history.length - 1, 1)], [low ?? least, high ?? most], "iteration", "value of the loss", (v) => (Number.isInteger(v) ? count(v) : ""), number);
   chart.append(svg("polyline", { class: "curve", points: history.map((v, k) => `${sx(k).toFixed(1)},${sy(v).toFixed(1)}`).join(" ") }));
   const last = history[history.length - 1];
   const text = `From ${number(history[0])} to ${number(last)} in ${count(history.length - 1)} iterations.`;
