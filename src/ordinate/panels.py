@@ -88,6 +88,15 @@ def looks(scene: Scene) -> list[tuple[np.ndarray, Any, str]]:
     return groups
 
 
+def margins(figure: "Figure", scene: Scene, width: float) -> np.ndarray:
+    """Room in points beside and above a map of this width: labels of the outermost need it."""
+    beside = above = 2.5 * scene.font_size
+    if scene.labels is not None:
+        wide = np.nanmedian(text_sizes(figure, ["x", *scene.labels], scene.font_size)[:, 0])
+        beside = max(beside, min(0.14 * width, float(wide)))
+    return np.array([beside, above])
+
+
 def _scatter(axes: "Axes", scene: Scene, coordinates: np.ndarray) -> None:
     alpha = 1.0 if len(scene.X) <= 1000 else 0.7
     for rows, colour, marker in looks(scene):
@@ -113,7 +122,7 @@ def _plane(
     axes = figure.add_axes(box)
     xy = scene.X[:, dims]
     size = np.array(box[2:]) * figure.get_size_inches() * 72
-    room = size - 2 * np.maximum(0.05 * size, 3 * scene.font_size)
+    room = size - 2 * margins(figure, scene, size[0])
     middle, span = (xy.max(axis=0) + xy.min(axis=0)) / 2, np.ptp(xy, axis=0)
     scale = float((span / room).max()) or 1.0
     half = scale * size / 2
@@ -185,7 +194,7 @@ def _stamp(axes: "Axes", image: Any, side: float, place: Any, edge: Any, **where
     axes.add_artist(stamp)
 
 
-def _text_sizes(figure: "Figure", labels: list[str], font_size: float) -> np.ndarray:
+def text_sizes(figure: "Figure", labels: list[str], font_size: float) -> np.ndarray:
     """Width and height of labels in points, (n, 2); NaN for blank ones."""
     from matplotlib.text import Text
 
@@ -206,9 +215,9 @@ def _draw_labels(
     labels = scene.labels or []
     per_pixel = 72 / figure.dpi
     places = axes.transData.transform(xy) * per_pixel
-    sizes = _text_sizes(figure, labels, scene.font_size) + np.array([0.8, 0.4])
+    sizes = text_sizes(figure, labels, scene.font_size) + np.array([3.0, 0.6])
     frame = axes.get_window_extent().padded(-1 / per_pixel).extents * per_pixel
-    centres = place_labels(places, sizes, radii, tuple(frame))
+    centres = place_labels(places, sizes, radii, tuple(frame), gap=0.6)
     placed = np.flatnonzero(~np.isnan(centres[:, 0]))
     begin, end = leader_ends(places, centres, sizes, radii)
     leader = needs_leader(places, centres, sizes, radii)
@@ -270,7 +279,7 @@ def _draw_line(figure: "Figure", scene: Scene, box: Box) -> int:
         return 0
     most = int((width / 2 - 34 - side) / (0.55 * scene.font_size))
     labels = [textwrap.shorten(label, max(most, 8), placeholder="…") for label in scene.labels]
-    sizes = _text_sizes(figure, labels, scene.font_size)
+    sizes = text_sizes(figure, labels, scene.font_size)
     tall = np.maximum(sizes[:, 1] + 1.5, [side + 1 if i in hidden else 0 for i in range(len(y))])
     order = np.argsort(-y, kind="stable")
     order = order[~np.isnan(sizes[order, 0])]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ordinate._checks import check_choice
 from ordinate.drawing import GREY, Column, check_map, match_images, read_column
-from ordinate.panels import INK, Scene, colour_map, draw_panel, look
+from ordinate.panels import INK, Scene, colour_map, draw_panel, look, margins, text_sizes
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -22,7 +22,7 @@ FORMATS = ("pdf", "png", "svg")
 MOST_DIMENSIONS = 4  # of which all pairs are shown: six panels
 TALLEST = 220.0  # mm
 MM, POINT = 1 / 25.4, 1 / 72  # inches
-LINE, CUT = 20, 40  # characters: labels wrap after LINE and end after CUT
+LINE = 20  # characters of a line of a label
 
 
 def plot_map(
@@ -150,7 +150,7 @@ def _shorten(label: str) -> str:
     """At most two lines of a label; an ellipsis stands for the rest."""
     text = " ".join(label.split()) or label
     lines = textwrap.wrap(text, LINE) if len(text) > LINE else [text]
-    if len(lines) > 2 or any(len(line) > CUT for line in lines):
+    if len(lines) > 2:
         lines = [lines[0], lines[1][: LINE - 1].rstrip(" ,;") + "…"]
     return "\n".join(lines)
 
@@ -185,18 +185,19 @@ def _draw(
     FigureCanvasAgg(figure)
     edge = 1.2 * MM
     panel_width = (inches - edge * (columns + 1)) / columns
-    panel_height = _panel_height(scene, panel_width)
+    panel_height = _panel_height(figure, scene, panel_width)
     below = _below(figure, scene, _words(scene, caption, len(scene.X) * with_note), inches)
-    head = 0.0 if title is None else (scene.font_size + 7) * POINT
+    # Bold letters are a tenth wider.
+    heading = _wrap(figure, title or "", 1.1 * (scene.font_size + 2), 72 * inches - 8)
+    head = (heading.count("\n") + 1) * 1.3 * (scene.font_size + 2) * POINT if heading else 0.0
     names = (scene.font_size + 3) * POINT if len(panels) > 1 else 0.0
     foot = sum(height for _, height in below)
     height = head + n_rows * (panel_height + edge + names) + edge + foot
     figure.set_size_inches(inches, height)
     _stack(figure, below, height, edge)
-    if title is not None:
-        size = scene.font_size + 2
-        top = 1 - 0.5 * edge / height
-        figure.text(edge / inches, top, title, size=size, weight="bold", va="top", parse_math=False)
+    style = {"size": scene.font_size + 2, "weight": "bold", "va": "top", "parse_math": False}
+    if heading:
+        figure.text(edge / inches, 1 - 0.5 * edge / height, heading, **style)
     left_out = 0
     for place, dims in enumerate(panels):
         row, column = divmod(place, columns)
@@ -205,7 +206,8 @@ def _draw(
         box = (left / inches, bottom / height, panel_width / inches, panel_height / height)
         left_out = max(left_out, draw_panel(figure, scene, dims, box))
     if with_note:
-        below[-1][0].set(text=_wrap(_words(scene, caption, left_out), scene, inches))
+        words = _words(scene, caption, left_out)
+        below[-1][0].set(text=_wrap(figure, words, scene.font_size + 0.5, 72 * inches - 8))
     return figure, left_out
 
 
@@ -219,9 +221,20 @@ def _words(scene: Scene, caption: str | None, left_out: int) -> str:
     return " ".join(part for part in (caption, note) if part)
 
 
-def _wrap(text: str, scene: Scene, inches: float) -> str:
-    per_line = int(inches / (0.53 * (scene.font_size + 0.5) * POINT))
-    return "\n".join(textwrap.fill(part, per_line) for part in text.split("\n"))
+def _wrap(figure: "Figure", text: str, font_size: float, width: float) -> str:
+    """Break a text into lines of at most `width` points, by the measured widths of its words."""
+    done = []
+    for paragraph in text.split("\n"):
+        lines, used = [""], 0.0
+        for word in paragraph.split():
+            wide = float(text_sizes(figure, [word], font_size)[0, 0])
+            if used + wide > width and used > 0:
+                lines.append("")
+                used = 0.0
+            lines[-1] += f"{word} "
+            used += wide + 0.3 * font_size  # the space, which a text does not count
+        done += [line.rstrip() for line in lines]
+    return "\n".join(done)
 
 
 def _panels(d: int) -> list[tuple[int, ...]]:
@@ -232,7 +245,7 @@ def _panels(d: int) -> list[tuple[int, ...]]:
     return [(0, 1, 2), *pairs] if d == 3 else pairs
 
 
-def _panel_height(scene: Scene, width: float) -> float:
+def _panel_height(figure: "Figure", scene: Scene, width: float) -> float:
     """A map is as high as its points ask for; a line as high as its labels."""
     d = scene.X.shape[1]
     if d == 1:
@@ -243,7 +256,8 @@ def _panel_height(scene: Scene, width: float) -> float:
         return 0.9 * width
     span = np.ptp(scene.X, axis=0)
     ratio = span[1] / span[0] if span[0] > 0 else 1.0
-    return float(width * np.clip(ratio, 0.5, 1.0))
+    beside, above = margins(figure, scene, width / POINT) * POINT
+    return float(np.clip(ratio * (width - 2 * beside) + 2 * above, 0.4 * width, 1.1 * width))
 
 
 def _below(
@@ -261,9 +275,10 @@ def _below(
         )
     if words:
         style = {"size": scene.font_size + 0.5, "linespacing": 1.3, "parse_math": False}
-        text = figure.text(0, 0, _wrap(words, scene, inches), color=INK, va="top", **style)
-        lines = text.get_text().count("\n") + 1
-        below.append((text, (lines * 1.3 * (scene.font_size + 0.5) + 4) * POINT))
+        lines = _wrap(figure, words, scene.font_size + 0.5, 72 * inches - 8)
+        text = figure.text(0, 0, lines, color=INK, va="top", **style)
+        tall = (lines.count("\n") + 1) * 1.3 * (scene.font_size + 0.5) + 4
+        below.append((text, tall * POINT))
     return below
 
 
