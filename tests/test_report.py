@@ -83,7 +83,7 @@ def full_report():
             {"participant": f"P{k}", "triplets": 10 * k, "accuracy": 0.5 + k / 100}
             for k in range(25)
         ],
-        "history": [3.0, 2.0, 1.5, 1.4],
+        "history": [3.0, np.nan, 1.5, 1.4],
         "summary": [("rows", "5,000", ""), ("consistency", "85.0%", "two answers agree")],
         "problems": [("warning", "Item 4 is in no row.", "Ask about it."), ("note", "Fine.", "")],
         "facts": {"command": "ordinate fit a.csv", "seed": 0},
@@ -103,6 +103,10 @@ def test_everything_given_is_shown(show):
         assert part in text
     assert page.js("document.title") == "Thirty <things>"
     assert page.js("document.querySelectorAll('figure svg').length") == 3
+    curve = page.js("document.querySelector('.curve').getAttribute('points')").split()
+    assert len(curve) == 3  # the unknown value is left out
+    heights = [float(point.split(",")[1]) for point in curve]
+    assert heights == sorted(heights)
     links = "[...document.querySelectorAll('nav a')].every(a => document.querySelector(a.hash))"
     assert page.js(links)
 

@@ -161,6 +161,7 @@ function drawMarkers(inside, r) {
       continue;
     }
     pen.fillStyle = paints.colour(i);
+    if (r < 2) { pen.fillRect(x - r, y - r, 2 * r, 2 * r); continue; } // too small for a shape
     mark(pen, paints.marker(i), x, y, r);
     pen.fill();
     if (r > 2.5) { pen.strokeStyle = theme.paper; pen.stroke(); }
@@ -179,13 +180,28 @@ function pictureOf(i) {
   return pictures.get(i);
 }
 
+const widths = new Map();
+function widthOf(i, text) {
+  if (i === state.chosen) return pen.measureText(text).width; // bold, and so wider
+  if (!widths.has(i)) widths.set(i, pen.measureText(text).width);
+  return widths.get(i);
+}
+
 // Greedy: important labels first, each at the first of eight sides where it covers no other.
 function drawLabels(inside, r, near) {
-  const size = 12, cell = 24, taken = new Map();
-  const cells = (b, act) => { for (let cx = Math.floor(b[0] / cell); cx <= b[2] / cell; cx++) for (let cy = Math.floor(b[1] / cell); cy <= b[3] / cell; cy++) act(cx * 65536 + cy); };
-  const add = (box) => cells(box, (key) => (taken.get(key) || taken.set(key, []).get(key)).push(box));
-  const hits = (b) => { let hit = false; cells(b, (key) => { for (const o of taken.get(key) || []) hit = hit || (b[0] < o[2] && b[2] > o[0] && b[1] < o[3] && b[3] > o[1]); }); return hit; };
-  for (const [, x, y] of inside) add([x - r * 0.8, y - r * 0.8, x + r * 0.8, y + r * 0.8]);
+  const size = 12, cell = 3, across = Math.ceil(width / cell), down = Math.ceil(height / cell);
+  const taken = new Uint8Array(across * down); // which cells of the canvas are covered
+  const clamp = (v, most) => Math.max(0, Math.min(most, Math.floor(v / cell)));
+  // Covers a box, or says whether something is there already.
+  function over(box, cover) {
+    const [left, top, right, bottom] = [clamp(box[0], across - 1), clamp(box[1], down - 1), clamp(box[2], across - 1), clamp(box[3], down - 1)];
+    for (let row = top; row <= bottom; row++) {
+      if (cover) taken.fill(1, row * across + left, row * across + right + 1);
+      else for (let k = row * across + left; k <= row * across + right; k++) if (taken[k]) return true;
+    }
+    return false;
+  }
+  for (const [, x, y] of inside) if (x > 0 && y > 0 && x < width && y < height) over([x - r * 0.7, y - r * 0.7, x + r * 0.7, y + r * 0.7], true);
   const first = new Set([state.chosen, state.hover, ...near, ...state.found]);
   const order = [...inside.filter(([i]) => first.has(i)).sort(([i]) => (i === state.chosen ? -1 : 0)), ...inside.filter(([i]) => !first.has(i))];
   pen.textBaseline = "middle";
@@ -195,14 +211,14 @@ function drawLabels(inside, r, near) {
     if (tries++ > 4000) break;
     const text = data.labels[i].length > 32 ? data.labels[i].slice(0, 31).trimEnd() + "…" : data.labels[i];
     pen.font = `${i === state.chosen ? "bold " : ""}${size}px system-ui, sans-serif`;
-    const w = pen.measureText(text).width, away = r + 3, h = size / 2 + 1;
+    const w = widthOf(i, text), away = r + 4, h = size / 2 + 1;
     const corners = [[x + away, y], [x - away - w, y], [x - w / 2, y - away - h], [x - w / 2, y + away + h]];
     for (const up of [-1, 1]) corners.push([x + 0.5 * away, y + up * (0.6 * away + h)], [x - 0.5 * away - w, y + up * (0.6 * away + h)]);
     const box = (c) => [c[0] - 1, c[1] - h, c[0] + w + 1, c[1] + h];
-    let place = corners.find((c) => c[0] > 2 && c[0] + w < width - 2 && c[1] > h && c[1] < height - h && !hits(box(c)));
+    let place = corners.find((c) => c[0] > 2 && c[0] + w < width - 2 && c[1] > h && c[1] < height - h && !over(box(c), false));
     if (!place && (i === state.chosen || i === state.hover)) place = corners[0];
     if (!place) continue;
-    add(box(place));
+    over(box(place), true);
     pen.strokeStyle = theme.paper;
     pen.lineWidth = 3;
     pen.strokeText(text, ...place);

@@ -68,7 +68,7 @@ function searchBox() {
   }
   function look() {
     const text = fold(input.value.trim());
-    const rank = (i) => (folded[i] === text ? 0 : folded[i].startsWith(text) ? 1 : 2);
+    const rank = (i) => (folded[i] === text ? 0 : folded[i].startsWith(text) ? 1 : folded[i].includes(" " + text) ? 2 : 3);
     found = text ? folded.flatMap((label, i) => (label.includes(text) ? [i] : [])).sort((a, b) => rank(a) - rank(b) || a - b) : [];
     state.found = found.slice(0, 200);
     list.replaceChildren(...found.slice(0, 8).map((i, k) => el("li", { role: "option", id: "match-" + k, "aria-selected": "false", on: { mousedown: (event) => { event.preventDefault(); pick(i); } } }, data.labels[i])));
@@ -258,7 +258,7 @@ pointers();
 choose(-1);
 itemsSection();
 participantsSection();
-if (data.history.length > 1) section("convergence", "Convergence", curve(data.history));
+if (data.history.filter(known).length > 1) section("convergence", "Convergence", curve(data.history));
 dataSection();
 factsSection();
 contents();

@@ -82,10 +82,10 @@ function histogram(values, what) {
 }
 
 function curve(history) {
-  const [least, most] = [smallest(history), largest(history)], step = (most - least) / 4 || 1;
+  const values = history.filter(known), [least, most] = [smallest(values), largest(values)], step = (most - least) / 4 || 1;
   const marks = ticks(least - step, most + step, 6), low = marks.filter((v) => v <= least).pop(), high = marks.find((v) => v >= most);
   const [chart, sx, sy] = frame([0, Math.max(history.length - 1, 1)], [low ?? least, high ?? most], "iteration", "value of the loss", (v) => (Number.isInteger(v) ? count(v) : ""), number);
-  chart.append(svg("polyline", { class: "curve", points: history.map((v, k) => `${sx(k).toFixed(1)},${sy(v).toFixed(1)}`).join(" ") }));
+  chart.append(svg("polyline", { class: "curve", points: history.flatMap((v, k) => (known(v) ? [`${sx(k).toFixed(1)},${sy(v).toFixed(1)}`] : [])).join(" ") }));
   const last = history[history.length - 1];
   const text = `From ${number(history[0])} to ${number(last)} in ${count(history.length - 1)} iterations.`;
   chart.setAttribute("aria-label", `Loss by iteration. ${text}`);
