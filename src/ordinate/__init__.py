@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ordinate.landmark_choice import n_landmarks
     from ordinate.metrics import align, procrustes_error, purity, triplet_error
     from ordinate.pairwise import rank_items
+    from ordinate.plotting import plot_map
+    from ordinate.report import html_report
     from ordinate.simulate import sample_points, sample_triplets
     from ordinate.splits import TripletKFold
     from ordinate.triplets import Triplets, as_triplets
@@ -42,9 +44,11 @@ _HOME = {
     "TSTE": "estimators",
     "Triplets": "triplets",
     "as_triplets": "triplets",
+    "html_report": "report",
     "n_landmarks": "landmark_choice",
     "TripletKFold": "splits",
     "align": "metrics",
+    "plot_map": "plotting",
     "procrustes_error": "metrics",
     "purity": "metrics",
     "rank_items": "pairwise",
@@ -70,8 +74,10 @@ __all__ = [
     "align",
     "answers",
     "as_triplets",
+    "html_report",
     "metrics",
     "n_landmarks",
+    "plot_map",
     "procrustes_error",
     "purity",
     "rank_items",
