@@ -1,12 +1,7 @@
-"""Stores: where the triplets live, and what runs a pass over them.
+"""Comparisons with landmarks in memory, and the passes over them that rankings need."""
 
-A pass adds up a kernel's result over fixed parts of the rows, in a fixed order: the sums are the
-same, bit for bit, on any number of threads.
-"""
-
-import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from types import ModuleType
 from typing import Any
 
@@ -14,134 +9,14 @@ import numpy as np
 
 from ordinate import backends
 from ordinate._parallel import blocks, run
-from ordinate.losses import Loss
 from ordinate.noise import Noise
-from ordinate.rows import read_only
+from ordinate.stores.triplets import NO_WEIGHT
 from ordinate.triplets import Triplets
 
 # Each part has sums of its own for all items, and costs some of Python's time.
 MOST_PARTS = 8
 SMALLEST_PART = 1 << 19  # of a column
-SMALL_PART = 1 << 16  # of triplets with a map, which take longer each
 RUN = 16  # rows that are sampled together, being read together
-NO_WEIGHT = np.empty(0)
-
-
-class TripletStore:
-    """Triplets in memory and the passes over them that a map needs.
-
-    Parameters
-    ----------
-    rows : ndarray of int32, shape (m, 3)
-    weight : ndarray, shape (m,) or empty
-        How often each row was observed; empty counts each once.
-    n_items : int
-    backend : module
-    whole : TripletStore, optional
-        The store that this one is a sample of.
-
-    Attributes
-    ----------
-    n_passes : float
-        Passes so far, those over samples counted by their share of the rows.
-    """
-
-    def __init__(
-        self,
-        rows: np.ndarray,
-        weight: np.ndarray,
-        n_items: int,
-        backend: ModuleType,
-        whole: "TripletStore | None" = None,
-    ) -> None:
-        # Read-only like those of a table, so that kernels are compiled for one kind of array.
-        self.rows = read_only(rows.view(np.uint32))
-        self.weight = weight
-        self.n_items = n_items
-        self.backend = backend
-        self.whole = whole
-        self.n_passes = 0.0
-
-    @classmethod
-    def from_triplets(cls, triplets: Triplets, backend: str = "auto") -> "TripletStore":
-        """Use the rows of a table where they lie."""
-        weight = NO_WEIGHT if triplets.weight is None else triplets.weight
-        return cls(triplets.rows, weight, triplets.n_items, backends.load(backend))
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def total(self) -> float:
-        """Number of answers: rows counted by their weight."""
-        return float(self.weight.sum()) if len(self.weight) else float(len(self.rows))
-
-    def sample(self, size: int, random_state: Any = 0) -> "TripletStore":
-        """Take about ``size`` rows, drawn at random from consecutive stretches of equal length."""
-        step = len(self) // max(size, 1)
-        if step <= 1:
-            return self
-        starts = np.arange(0, len(self) - step + 1, step)
-        chosen = starts + np.random.default_rng(random_state).integers(step, size=len(starts))
-        weight = self.weight[chosen] if len(self.weight) else self.weight
-        return TripletStore(self.rows[chosen], weight, self.n_items, self.backend, self)
-
-    def loss(self, points: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
-        """Value and gradient (n, d) of a loss, summed over all triplets."""
-        sums = self._sum(self.backend.loss_sums, points, *loss.codes)
-        return sums[0], sums[1]
-
-    def curvature(self, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
-        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        sums = self._sum(self.backend.curvature_sums, points, *loss.codes)
-        return sums[0], sums[1]
-
-    def similarity(self, vectors: np.ndarray) -> np.ndarray:
-        """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
-        return self._sum(lambda *arguments: (self.backend.similarity_sums(*arguments),), vectors)[0]
-
-    @cached_property
-    def counts(self) -> np.ndarray:
-        """How many rows each item occurs in, as an anchor and otherwise: two arrays (n,)."""
-
-        def count(part: slice) -> np.ndarray:
-            rows = self.rows[part]
-            anchor = self.backend.count_anchors(rows.view(np.int32), self.n_items)
-            pairs = self.backend.count_sums(rows[:, 1:], NO_WEIGHT, self.n_items, np.float64)
-            return np.array([anchor, pairs[0] + pairs[1]])
-
-        return reduce(np.add, run(count, self._parts(self.n_items)))
-
-    def n_parts(self) -> int:
-        """Count the connected parts of the items that occur."""
-        n_occurring = int(np.count_nonzero(self.counts.sum(axis=0)))
-        count = self.backend.count_parts
-        # The near items alone connect all others, as a rule.
-        n_parts = count(self.rows[:, :2], self.n_items, n_occurring)
-        if n_parts == 1:
-            return 1
-        ends = np.concatenate([self.rows[:, :2], self.rows[:, 1:]])
-        return count(ends, self.n_items, n_occurring)
-
-    def _sum(self, kernel: Callable[..., tuple], points: np.ndarray, *arguments: Any) -> tuple:
-        self._count_pass(1.0)
-        points = np.ascontiguousarray(points)
-
-        def add(part: slice) -> tuple:
-            weight = self.weight[part] if len(self.weight) else self.weight
-            return kernel(self.rows[part], weight, points, *arguments)
-
-        sums = run(add, self._parts(points.size))
-        return tuple(reduce(operator.add, parts) for parts in zip(*sums, strict=True))
-
-    def _parts(self, size: int) -> list[slice]:
-        """Cut the rows into parts that are long beside the ``size`` of their sums."""
-        return blocks(len(self), max(SMALL_PART, 4 * size, -(-len(self) // MOST_PARTS)))
-
-    def _count_pass(self, share: float) -> None:
-        self.n_passes += share
-        if self.whole is not None:
-            self.whole._count_pass(share * len(self) / len(self.whole))
 
 
 class Columns:

@@ -1,0 +1,10 @@
+"""Stores: where the triplets live, and what runs a pass over them.
+
+A pass adds up a kernel's result over fixed parts of the rows, in a fixed order: the sums are the
+same, bit for bit, on any number of threads.
+"""
+
+from ordinate.stores.columns import Columns
+from ordinate.stores.triplets import NO_WEIGHT, TripletStore
+
+__all__ = ["NO_WEIGHT", "Columns", "TripletStore"]
