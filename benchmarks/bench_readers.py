@@ -33,7 +33,10 @@ def main() -> None:
     print("| file | MB | million rows / s | times a bare read |")
     print("|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        files = {name: Path(folder) / name for name in ("ids.csv", "labels.csv", "labels.parquet", "ids.npy")}
+        files = {
+            name: Path(folder) / name
+            for name in ("ids.csv", "labels.csv", "labels.parquet", "ids.npy")
+        }
         pa.csv.write_csv(numbers, files["ids.csv"])
         pa.csv.write_csv(named, files["labels.csv"])
         pa.parquet.write_table(named, files["labels.parquet"])

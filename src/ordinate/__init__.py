@@ -8,22 +8,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ordinate import answers, metrics, simulate
+    from ordinate import advice, answers, metrics, readers, simulate
     from ordinate._parallel import threads
     from ordinate.estimators import LOE
+    from ordinate.inputs import as_triplets
     from ordinate.landmark_choice import n_landmarks
     from ordinate.metrics import align, procrustes_error, purity, triplet_error
     from ordinate.pairwise import rank_items
     from ordinate.simulate import sample_points, sample_triplets
     from ordinate.splits import TripletKFold
-    from ordinate.triplets import Triplets, as_triplets
+    from ordinate.triplets import Triplets
 
 __version__ = "0.1.0"
 
 _HOME = {
     "LOE": "estimators",
     "Triplets": "triplets",
-    "as_triplets": "triplets",
+    "as_triplets": "inputs",
     "n_landmarks": "landmark_choice",
     "TripletKFold": "splits",
     "align": "metrics",
@@ -35,12 +36,13 @@ _HOME = {
     "sample_triplets": "simulate",
     "threads": "_parallel",
 }
-_MODULES = {"answers", "metrics", "simulate"}
+_MODULES = {"advice", "answers", "metrics", "readers", "simulate"}
 
 __all__ = [
     "LOE",
     "TripletKFold",
     "Triplets",
+    "advice",
     "align",
     "answers",
     "as_triplets",
@@ -49,6 +51,7 @@ __all__ = [
     "procrustes_error",
     "purity",
     "rank_items",
+    "readers",
     "sample_points",
     "sample_triplets",
     "simulate",

@@ -11,10 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._checks import check_choice, check_regularization, check_whole
+from ordinate.inputs import as_triplets
 from ordinate.landmark import RECOVERIES, loe
 from ordinate.landmark_choice import choose_landmarks
 from ordinate.metrics import correct
-from ordinate.triplets import Triplets, as_triplets
+from ordinate.triplets import Triplets
 
 
 class Embedder(BaseEstimator):

@@ -319,29 +319,6 @@ class Grouped(NamedTuple):
     starts: np.ndarray
 
 
-def as_triplets(data: Any, *, n_items: int | None = None) -> Triplets:
-    """Take triplets in any form that ordinate's functions accept.
-
-    Parameters
-    ----------
-    data : Triplets, array-like of int (m, 3), DataFrame or Arrow table
-        A table must have the columns anchor, near and far.
-    n_items : int, optional
-        The number of items, if some may occur in no row.
-
-    Returns
-    -------
-    Triplets
-    """
-    if isinstance(data, Triplets):
-        if n_items is not None and n_items != data.n_items:
-            raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
-        return data
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
-        return Triplets.from_frame(data, n_items=n_items)
-    return Triplets(data, n_items=n_items)
-
-
 def shuffled_folds(groups: np.ndarray, shares: np.ndarray, random_state: Any) -> np.ndarray:
     """Put whole groups into folds at random, so that the folds hold the shares of the rows given.
 

@@ -6,6 +6,7 @@ is a module here and one entry of :data:`LAYOUTS`.
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ordinate._checks import check_choice
@@ -84,7 +85,7 @@ def read(
     exclude_participants: Iterable[Any] = (),
     min_response_time: float | None = None,
 ) -> Reading:
-    """Read triplets from a file of any layout in :data:`LAYOUTS`.
+    r"""Read triplets from a file of any layout in :data:`LAYOUTS`.
 
     CSV, TSV and text separated by semicolons, bars or blanks; Parquet, Feather, Arrow, .npy, JSON
     and JSON lines; each also within gzip or zip.
@@ -127,7 +128,7 @@ def read(
     >>> import tempfile, pathlib
     >>> from ordinate import readers
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "answers.csv"
-    >>> _ = path.write_text("kept_a,kept_b,odd_one_out\\ncat,lynx,cod\\ncod,eel,NA\\n")
+    >>> _ = path.write_text("kept_a,kept_b,odd_one_out\ncat,lynx,cod\ncod,eel,NA\n")
     >>> reading = readers.read(path)
     >>> reading.layout, reading.triplets
     ('odd_one_out', Triplets(2 rows, 3 items, 1 answers))
@@ -145,6 +146,8 @@ def read(
         first_id, odd, positive, keep_checks, tuple(exclude_participants), min_response_time
     )
     table = load(path)
+    if table.array is not None and first_id is None:
+        options = replace(options, first_id=_first_position(table.path, int(table.array.min())))
     try:
         table, found = _find(table.mapped(columns) if columns else table, layout, odd)
         n_rows = len(table.rows)
@@ -157,11 +160,23 @@ def read(
     return Reading(triplets, found.name, n_rows, len(table.rows), table.notes)
 
 
+def _first_position(path: str, least: int) -> int:
+    """Return 0, where the positions in an array count from, or raise if it never occurs."""
+    if least != 0:
+        raise ReadError(
+            f"{path}: ids of an array are positions, but 0 never occurs (they begin at {least}). "
+            "Say first_id=1 if they count from 1, first_id=0 if the first item is in no row"
+        )
+    return 0
+
+
 def _find(table: Table, layout: str, odd: str | None) -> tuple[Table, Layout]:
     """Return the layout, and the table with its first line taken as names or as data."""
     allowed = [entry for entry in LAYOUTS if layout in ("auto", entry.name)]
     if odd is not None and layout == "auto":
         allowed = [odd_one_out.LAYOUT]
+    elif table.array is not None and layout == "auto":
+        allowed = [plain.LAYOUT]  # as everywhere: an array of ids is (anchor, near, far)
     for candidate in (table.named(), table.bare()):
         found = [entry for entry in allowed if entry.matches(candidate)]
         if len(found) == 1:

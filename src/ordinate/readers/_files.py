@@ -34,7 +34,7 @@ def load(path: Any) -> Table:
             raise ReadError(f"{shown} is a directory; give one file")
         content = file.read_bytes()
         name, content = _unpack(file.name, content)
-        if not content.strip():
+        if not content or content.isspace():
             raise ReadError(f"{shown}: the file is empty")
         table = _table(shown, name, content)
     except ReadError:
@@ -118,8 +118,7 @@ def _array(shown: str, array: np.ndarray) -> Table:
             "shape (m, 3), can be read"
         )
     data = pa.table({f"column {k}": np.ascontiguousarray(c) for k, c in enumerate(array.T)})
-    whole = array.dtype.kind in "iu" and array.shape[1] == 3 and len(array) > 0
-    return Table(shown, data, None, _row, array=array if whole else None)
+    return Table(shown, data, None, _row, array=array if array.dtype.kind in "iu" else None)
 
 
 def _json(shown: str, name: str, content: bytes) -> Table:
@@ -191,10 +190,10 @@ def _text(shown: str, content: bytes) -> Table:
             f"{shown}, line {line}: {bad[0].actual_columns} fields, where line 1 has {width} "
             f"({len(bad):,} such rows); repair those rows, or quote fields that hold {delimiter!r}"
         )
-    table = Table(shown, data, header, place, text=True, delimiter=delimiter)
-    if data.num_rows and "\n" in table.cells(-1, [data.num_columns - 1])[0]:
-        if not content.rstrip().endswith(b'"'):
-            raise ReadError(f"{shown}: a quote is opened and never closed, or the file is cut off")
+    table = Table(shown, data, header, place, text=True, undecided=True, delimiter=delimiter)
+    last = table.cells(-1, [data.num_columns - 1])[0] if data.num_rows else ""
+    if "\n" in last and not content.rstrip().endswith(b'"'):
+        raise ReadError(f"{shown}: a quote is opened and never closed, or the file is cut off")
     return table
 
 
@@ -204,7 +203,9 @@ def _delimiter(shown: str, sample: str) -> tuple[str, list[str]]:
     for delimiter in DELIMITERS:
         blank = delimiter == " "
         text = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", sample) if blank else sample
-        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=blank)
+        records = csv.reader(
+            io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=blank
+        )
         rows = [row for row, _ in zip(records, range(SAMPLE_ROWS), strict=False) if row]
         # The sample may end within a line.
         rows = rows[:-1] if len(rows) > 2 else rows

@@ -59,7 +59,7 @@ class Layout(NamedTuple):
     parse: Callable[[Table, Options], Triplets]
 
 
-def no_layout_names(table: Table) -> bool:
+def three_bare_columns(table: Table) -> bool:
     """Tell whether a file is three columns without names."""
     return table.header is None and table.data.num_columns == 3
 
@@ -99,7 +99,7 @@ def clean(table: Table, options: Options) -> None:
         _drop_fast(table, options.min_response_time)
 
 
-def participants(table: Table) -> pa.DictionaryArray | None:
+def _participants(table: Table) -> pa.DictionaryArray | None:
     """Return who gave each answer, or None where the file does not say."""
     column = table.column(PARTICIPANT)
     if column is None:
@@ -111,11 +111,18 @@ def participants(table: Table) -> pa.DictionaryArray | None:
     unnamed = items.codes[:, 0] < 0
     if unnamed.any():
         table.notes.append(f"{unnamed.sum():,} rows name no participant; they count as one, ''")
-        items = Items(np.where(unnamed[:, None], len(items.names), items.codes), [*map(str, items.names), ""])
+        items = Items(
+            np.where(unnamed[:, None], len(items.names), items.codes), [*map(str, items.names), ""]
+        )
     return items.columns()[0]
 
 
-def labels(items: Items, options: Options, table: Table) -> Any:
+def extras(table: Table, items: Items, options: Options) -> dict[str, Any]:
+    """Return what goes with the items of any layout: all labels, and who answered."""
+    return {"labels": _labels(table, items, options), "participant": _participants(table)}
+
+
+def _labels(table: Table, items: Items, options: Options) -> range | None:
     """Return all labels where ids are counted from a first one, or None for those that occur."""
     if options.first_id is None:
         return None

@@ -49,7 +49,9 @@ class Table:
     path : str
     data : pyarrow.Table
     header : list of str or None
-        Names of the columns; of a text file the first line, which may yet prove to be data.
+        Names of the columns.
+    undecided : bool
+        The first line, which is also the header here, may be names or data.
     place : function of int
         Where a row stands in the file, in words.
     text : bool
@@ -66,6 +68,7 @@ class Table:
     header: list[str] | None
     place: Callable[[int], str]
     text: bool = False
+    undecided: bool = False
     delimiter: str = ""
     array: np.ndarray | None = None
     rows: np.ndarray = field(default_factory=lambda: np.empty(0, int))
@@ -77,14 +80,13 @@ class Table:
 
     def named(self) -> "Table":
         """Take the first line of a text file as the names of its columns."""
-        if not self.text or self.header is None:
+        if not self.undecided:
             return self
-        data = self.data.slice(1).rename_columns(self.header)
-        return replace(self, data=data, rows=self.rows[1:])
+        return replace(self, data=self.data.slice(1), rows=self.rows[1:], undecided=False)
 
     def bare(self) -> "Table":
         """Take the first line of a text file as data."""
-        return replace(self, header=None) if self.text else self
+        return replace(self, header=None, undecided=False) if self.undecided else self
 
     def mapped(self, columns: Mapping[str, str | int]) -> "Table":
         """Keep the columns a mapping names, or counts from 0, and call them by its roles."""
@@ -101,7 +103,8 @@ class Table:
                 )
             places.append(place)
         names = [normal(role) for role in columns]
-        return replace(table, data=table.data.select(places).rename_columns(names), header=names)
+        data = table.data.select(places).rename_columns(names)
+        return replace(table, data=data, header=names, array=None)
 
     def shown_header(self) -> str:
         """Return the names of the columns for messages, cut where there are very many."""
@@ -235,9 +238,9 @@ class Table:
                 lambda i: f"an item has no name in {self.cells(i, places)}",
                 "give the item a name or remove those rows",
             )
-        used, codes = np.unique(codes, return_inverse=True)
-        kept = [names[code] for code in used if code >= 0]
-        return Items(codes.reshape(-1, len(places)) - int(used[0] < 0), kept)
+        used = np.bincount(codes.ravel() + 1, minlength=len(names) + 1)[1:] > 0
+        renumbered = np.append(np.cumsum(used) - 1, -1)
+        return Items(renumbered[codes], [name for name, u in zip(names, used, strict=True) if u])
 
     def distinct_items(self, places: Sequence[int], picked: Sequence[int] = ()) -> Items:
         """Read columns of items that must differ within a row, then those picked among them."""

@@ -1,11 +1,13 @@
 """Most central: of three items, the one between the others."""
 
 from ordinate import answers
-from ordinate.readers._layout import THREE, Layout, Options, labels, participants
+from ordinate.readers._layout import THREE, Layout, Options, extras
 from ordinate.readers._table import Table
 from ordinate.triplets import Triplets
 
-CENTRE = {"centre": ("centre", "center", "chosen_center", "chosen_centre", "most_central", "central")}
+CENTRE = {
+    "centre": ("centre", "center", "chosen_center", "chosen_centre", "most_central", "central")
+}
 
 
 def matches(table: Table) -> bool:
@@ -25,8 +27,7 @@ def parse(table: Table, options: Options) -> Triplets:
     )
     return answers.most_central(
         *items.columns(),
-        labels=labels(items, options, table),
-        participant=participants(table),
+        **extras(table, items, options),
     )
 
 

@@ -7,11 +7,10 @@ from ordinate.readers._layout import (
     THREE,
     Layout,
     Options,
+    extras,
     first_row_is_data,
     image_paths,
-    labels,
-    no_layout_names,
-    participants,
+    three_bare_columns,
 )
 from ordinate.readers._table import ReadError, Table
 from ordinate.triplets import Triplets
@@ -25,9 +24,9 @@ POSITIONS = {"first": 0, "middle": 1, "last": 2}
 
 
 def matches(table: Table) -> bool:
-    """A column for the odd one, or an array or file of three columns without names."""
-    nameless = no_layout_names(table) and table.array is None and not image_paths(table)
-    return (table.has(KEPT) and table.has(ODD)) or nameless
+    """A column for the odd one, or three columns of a file without names."""
+    bare = three_bare_columns(table) and not image_paths(table)
+    return (table.has(KEPT) and table.has(ODD)) or bare
 
 
 def parse(table: Table, options: Options) -> Triplets:
@@ -43,8 +42,7 @@ def parse(table: Table, options: Options) -> Triplets:
     items = table.distinct_items(places)
     return answers.odd_one_out(
         *items.columns(),
-        labels=labels(items, options, table),
-        participant=participants(table),
+        **extras(table, items, options),
     )
 
 
@@ -61,7 +59,8 @@ def _among_three(table: Table, options: Options) -> Triplets:
     kept = items.codes[:, :3][~is_odd].reshape(-1, 2)
     columns = items._replace(codes=np.column_stack([kept, items.codes[:, 3]])).columns()
     return answers.odd_one_out(
-        *columns, labels=labels(items, options, table), participant=participants(table)
+        *columns,
+        **extras(table, items, options),
     )
 
 
@@ -80,4 +79,9 @@ def _positions(table: Table, odd: str | None) -> list[int]:
     return [*(i for i in range(3) if i != place), place]
 
 
-LAYOUT = Layout("odd_one_out", "two items kept (or three shown) and the odd one; or three columns and odd=", matches, parse)
+LAYOUT = Layout(
+    "odd_one_out",
+    "two items kept (or three shown) and the odd one; or three columns and odd=",
+    matches,
+    parse,
+)

@@ -5,11 +5,10 @@ import numpy as np
 from ordinate.readers._layout import (
     Layout,
     Options,
+    extras,
     first_row_is_data,
     image_paths,
-    labels,
-    no_layout_names,
-    participants,
+    three_bare_columns,
 )
 from ordinate.readers._table import ReadError, Table
 from ordinate.triplets import Triplets
@@ -21,13 +20,13 @@ ANSWER = ("answer", "answer_id")
 
 def matches(table: Table) -> bool:
     """Three columns by name, or three columns of a file without names."""
-    return table.has(ROLES) or (no_layout_names(table) and not image_paths(table))
+    return table.has(ROLES) or (three_bare_columns(table) and not image_paths(table))
 
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read rows (anchor, near, far); an array of integers is used where it lies."""
     if table.array is not None:
-        return _positions(table, table.array, options.first_id)
+        return _array(table, table.array, options.first_id or 0)
     if table.header is None:
         first_row_is_data(table)
     items = table.distinct_items(table.places(ROLES))
@@ -43,28 +42,21 @@ def parse(table: Table, options: Options) -> Triplets:
         answer = table.items(table.places({"answer": ANSWER})).columns()[0]
     return Triplets.from_columns(
         *items.columns(),
-        labels=labels(items, options, table),
-        participant=participants(table),
+        **extras(table, items, options),
         weight=weight,
         answer=answer,
     )
 
 
-def _positions(table: Table, array: np.ndarray, first_id: int | None) -> Triplets:
-    """Take the integers of an array as positions, which count from 0 or from `first_id`."""
+def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
+    """Take the rows of an array as they lie, without a copy where ids count from 0."""
     least = int(array.min())
-    if first_id is None and least != 0:
-        raise ReadError(
-            f"{table.path}: ids of an array are positions, but 0 never occurs (they begin at "
-            f"{least}). Say first_id=1 if they count from 1, first_id=0 if the first item is in "
-            "no row"
-        )
-    bad = (array[:, [0, 0, 1]] == array[:, [1, 2, 2]]).any(axis=1)
-    table.refuse(bad, lambda i: f"{array[i].tolist()} names an item twice", "remove those rows")
-    if not first_id:
-        return Triplets(array)
     if least < first_id:
         raise ReadError(f"{table.path}: first_id is {first_id}, but ids begin at {least}")
+    bad = (array[:, [0, 0, 1]] == array[:, [1, 2, 2]]).any(axis=1)
+    table.refuse(bad, lambda i: f"{array[i].tolist()} names an item twice", "remove those rows")
+    if first_id == 0:
+        return Triplets(array)
     return Triplets(array - first_id, labels=range(first_id, int(array.max()) + 1))
 
 

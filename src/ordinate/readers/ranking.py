@@ -3,7 +3,7 @@
 import numpy as np
 
 from ordinate import answers
-from ordinate.readers._layout import Layout, Options, labels, participants
+from ordinate.readers._layout import Layout, Options, extras
 from ordinate.readers._table import Table
 from ordinate.triplets import Triplets
 
@@ -28,12 +28,11 @@ def parse(table: Table, options: Options) -> Triplets:
     )
     idle = (items.codes[:, 1:] >= 0).sum(axis=1) < 2
     table.drop(idle, "fewer than two items were ranked, which compares nothing")
-    lists = [items.row(i) for i in np.flatnonzero(~idle)]
+    lists = [items.row(int(i)) for i in np.flatnonzero(~idle)]
     return answers.ranking(
         [row[0] for row in lists],
         [row[1:] for row in lists],
-        labels=labels(items, options, table),
-        participant=participants(table),
+        **extras(table, items, options),
     )
 
 

@@ -3,11 +3,15 @@
 import numpy as np
 
 from ordinate import answers
-from ordinate.readers._layout import Layout, Options, labels, participants
+from ordinate.readers._layout import Layout, Options, extras
 from ordinate.readers._table import ReadError, Table
 from ordinate.triplets import Triplets
 
-ROLES = {"anchor": ("anchor", "a"), "first": ("first", "b", "left"), "second": ("second", "c", "right")}
+ROLES = {
+    "anchor": ("anchor", "a"),
+    "first": ("first", "b", "left"),
+    "second": ("second", "c", "right"),
+}
 SIGN_OR_WINNER = {"response": ("response", "choice")}
 WINNER = {"winner": ("winner",)}
 
@@ -29,7 +33,7 @@ def by_winner(table: Table, options: Options, roles: dict, winner: dict) -> Trip
     places, (picked,) = table.places(roles), table.places(winner)
     table.drop_missing(picked, places[1:])
     items = table.distinct_items(places, [picked])
-    a, b, c, w = items.codes.T
+    _, b, c, w = items.codes.T
     table.refuse(
         (w != b) & (w != c),
         lambda i: f"the answer is {items.row(i)[3]!r}, not one of {items.row(i)[1:3]}",
@@ -41,8 +45,7 @@ def by_winner(table: Table, options: Options, roles: dict, winner: dict) -> Trip
         first,
         second,
         winner=nearer,
-        labels=labels(items, options, table),
-        participant=participants(table),
+        **extras(table, items, options),
     )
 
 
@@ -79,9 +82,13 @@ def _parse_signs(table: Table, options: Options) -> Triplets:
         second,
         sign=table.numbers(column, "the response"),
         positive=options.positive,
-        labels=labels(items, options, table),
-        participant=participants(table),
+        **extras(table, items, options),
     )
 
 
-LAYOUT = Layout("response", "anchor (a), first (b), second (c), response: +1, -1 or the nearer item", matches, parse)
+LAYOUT = Layout(
+    "response",
+    "anchor (a), first (b), second (c), response: +1, -1 or the nearer item",
+    matches,
+    parse,
+)

@@ -6,7 +6,7 @@ alg_ident, the newer one sampler; items are named by their files where those col
 
 import numpy as np
 
-from ordinate.readers._layout import Layout, Options, labels, participants
+from ordinate.readers._layout import Layout, Options, extras
 from ordinate.readers._table import Table
 from ordinate.readers.response import by_winner
 from ordinate.triplets import Triplets
@@ -29,7 +29,9 @@ def parse(table: Table, options: Options) -> Triplets:
     sampler = table.column(SAMPLER)
     if sampler is not None and not options.keep_checks:
         asked = np.array([word.lower() for word in table.words(sampler)], object)
-        table.drop(asked == "validation", "salmon's Validation questions; keep_checks=True keeps them")
+        table.drop(
+            asked == "validation", "salmon's Validation questions; keep_checks=True keeps them"
+        )
     if table.has(SHOWN):
         _drop_stray(table)
         files = _files(SHOWN), _files(WINNER)
@@ -39,7 +41,8 @@ def parse(table: Table, options: Options) -> Triplets:
     table.drop_missing(places[1], places[2:])
     items = table.distinct_items(places)
     return Triplets.from_columns(
-        *items.columns(), labels=labels(items, options, table), participant=participants(table)
+        *items.columns(),
+        **extras(table, items, options),
     )
 
 
@@ -64,4 +67,6 @@ def _same_items(table: Table) -> bool:
     return bool((files >= 0).all()) and pairs == len(np.unique(ids)) == len(np.unique(files))
 
 
-LAYOUT = Layout("salmon", "salmon's responses.csv: head, winner, loser or left and right, puid", matches, parse)
+LAYOUT = Layout(
+    "salmon", "salmon's responses.csv: head, winner, loser or left and right, puid", matches, parse
+)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ordinate import answers
-from ordinate.readers._layout import Layout, Options, labels, participants
+from ordinate.readers._layout import Layout, Options, extras
 from ordinate.readers._table import Items, Table
 from ordinate.triplets import Triplets
 
@@ -34,9 +34,8 @@ def parse(table: Table, options: Options) -> Triplets:
     """Compare each item chosen with each one left; where the chosen are ranked, also these."""
     shown = table.series(SHOWN)
     items, screens = _listed(table, shown) if shown else _ordered(table)
-    names = labels(items, options, table)
-    who = participants(table)
-    chosen = answers.selection(*screens, labels=names, participant=who)
+    more = extras(table, items, options)
+    chosen = answers.selection(*screens, **more)
     ranked = table.flags(IS_RANKED)
     if ranked is None or not ranked.any():
         return chosen
@@ -48,12 +47,14 @@ def parse(table: Table, options: Options) -> Triplets:
         [screens.chosen[i] for i in both],
         labels=chosen.labels,
     )
-    answer = np.concatenate([chosen.answer, both[order.answer]])  # type: ignore[list-item, index]
+    answer = np.concatenate([chosen.answer, both[order.answer]])
     return Triplets(
         np.concatenate([chosen.rows, order.rows]),
         labels=chosen.labels,
         answer=answer,
-        participant=None if who is None else np.asarray(who)[answer],
+        participant=None
+        if more["participant"] is None
+        else np.asarray(more["participant"])[answer],
     )
 
 
@@ -75,7 +76,7 @@ def _ordered(table: Table) -> tuple[Items, Screens]:
     places = [*table.places(QUERY), *table.series(ORDERED)]
     items = _screens(table, places, len(places) - 1, 0)
     column = table.column(N_SELECT["n_select"])
-    k = table.numbers(column, "n_select")  # type: ignore[arg-type]
+    k = table.numbers(column, "n_select")
     table.refuse(
         ~((k >= 1) & (k == np.floor(k))),
         lambda i: f"n_select is {k[i]}",
@@ -117,4 +118,9 @@ def _lists(
     )
 
 
-LAYOUT = Layout("selection", "query, shown_1.. and chosen_1..; or reference_1.. with n_select chosen first", matches, parse)
+LAYOUT = Layout(
+    "selection",
+    "query, shown_1.. and chosen_1..; or reference_1.. with n_select chosen first",
+    matches,
+    parse,
+)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ordinate import answers
-from ordinate.readers._layout import Layout, Options, labels, participants
+from ordinate.readers._layout import Layout, Options, extras
 from ordinate.readers._table import Table
 from ordinate.triplets import Triplets
 
@@ -31,13 +31,14 @@ def parse(table: Table, options: Options) -> Triplets:
     return answers.votes(
         *items.columns(),
         *votes.T,
-        labels=labels(items, options, table),
-        participant=participants(table),
+        **extras(table, items, options),
     )
 
 
 def _votes(table: Table, places: list[int]) -> np.ndarray:
-    votes = np.column_stack([table.numbers(table.data.column(p), "a count of votes") for p in places])
+    votes = np.column_stack(
+        [table.numbers(table.data.column(p), "a count of votes") for p in places]
+    )
     table.refuse(
         ~(votes >= 0).all(axis=1),
         lambda i: f"the votes are {votes[i].tolist()}; they must be numbers, not negative",
@@ -59,4 +60,9 @@ def _lists(table: Table, name: str, length: int) -> list[int]:
     return table.series([name])
 
 
-LAYOUT = Layout("votes", "anchor, first, second, votes_first, votes_second; JSON: answers, agreement", matches, parse)
+LAYOUT = Layout(
+    "votes",
+    "anchor, first, second, votes_first, votes_second; JSON: answers, agreement",
+    matches,
+    parse,
+)
