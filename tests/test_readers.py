@@ -449,12 +449,10 @@ def survives(content, folder, **options):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             reading = read(path, **options)
-    except ReadError as error:
-        assert len(str(error)) < 3000
-        return None
+    except ReadError:
+        return
     assert reading.n_rows == reading.n_used + dropped(reading.notes)
     assert len(reading.triplets) >= 1
-    return reading
 
 
 @given(st.binary(max_size=200))
