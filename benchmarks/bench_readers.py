@@ -32,13 +32,13 @@ def main() -> None:
     numbers = Triplets(rows, n_items=n).to_arrow()
     print("| file | MB | million rows / s | times a bare read |")
     print("|---|---|---|---|")
+    kept = named.rename_columns(["first", "second", "odd", "participant"])
     with tempfile.TemporaryDirectory() as folder:
-        files = {
-            name: Path(folder) / name
-            for name in ("ids.csv", "labels.csv", "labels.parquet", "ids.npy")
-        }
+        names = ("ids.csv", "labels.csv", "odd one out.csv", "labels.parquet", "ids.npy")
+        files = {name: Path(folder) / name for name in names}
         pa.csv.write_csv(numbers, files["ids.csv"])
         pa.csv.write_csv(named, files["labels.csv"])
+        pa.csv.write_csv(kept, files["odd one out.csv"])
         pa.parquet.write_table(named, files["labels.parquet"])
         np.save(files["ids.npy"], rows)
         for name, path in files.items():

@@ -256,6 +256,8 @@ def test_columns_by_name_and_by_number(tmp_path):
     assert (salmon.layout, named(salmon.triplets)) == ("plain", ["0|2|1", "2|0|1"])
     with pytest.raises(ReadError, match="no column 'w' for far; the columns are"):
         read(path, columns={**columns, "far": "w"})
+    with pytest.raises(ReadError, match=r"roles \['who'\] that no layout has; they are"):
+        read(path, columns={**columns, "who": "who"})
     with pytest.raises(ReadError, match="cannot be mixed"):
         read(path, columns={"anchor": 0, "near": "x", "far": 9})
 
@@ -417,6 +419,11 @@ def test_bad_paths(tmp_path):
         read(FOLDER / "plain.csv", odd="left")
     with pytest.raises(ValueError, match="positive must be one of"):
         read(FOLDER / "plain.csv", positive="left")
+
+
+def test_weights_that_a_layout_cannot_use_are_said(tmp_path):
+    path = write(tmp_path, "first,second,odd,weight\na,b,c,3\n")
+    assert read(path).notes == ["the column weight is not read in layout odd_one_out"]
 
 
 def test_stray_answers_of_salmon_are_dropped_while_they_are_few(tmp_path):

@@ -69,7 +69,7 @@ class Triplets:
             n_items = len(self._labels)
         self.rows, self.n_items, self._in_order = check_rows(rows, n_items)
         self._counted = n_items is not None
-        self.answer = None if answer is None else self._codes("answer", answer)[0].astype(np.int64)
+        self.answer = None if answer is None else self._numbered(answer)
         self.participant = self.participant_labels = None
         if participant is not None:
             self.participant, self.participant_labels = self._codes("participant", participant)
@@ -305,6 +305,13 @@ class Triplets:
         new.participant_labels = self.participant_labels
         new.weight = None if self.weight is None else take(self.weight)
         return new
+
+    def _numbered(self, answer: Any) -> np.ndarray:
+        """Number the answers from 0; integers, of which there may be many, without naming them."""
+        if isinstance(answer, np.ndarray) and answer.dtype.kind in "iu":
+            check_length("answer", answer, len(self))
+            return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return self._codes("answer", answer)[0].astype(np.int64)
 
     def _codes(self, name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
         codes, names = encode({name: values})

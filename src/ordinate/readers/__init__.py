@@ -23,7 +23,7 @@ from ordinate.readers import (
     votes,
 )
 from ordinate.readers._files import load
-from ordinate.readers._layout import Layout, Options, clean
+from ordinate.readers._layout import WEIGHT, Layout, Options, check_roles, clean
 from ordinate.readers._table import ReadError, Table
 from ordinate.triplets import Triplets
 
@@ -142,6 +142,7 @@ def read(
         check_choice("positive", positive, ("first", "second"))
     if isinstance(exclude_participants, str):
         exclude_participants = (exclude_participants,)
+    check_roles(columns or ())
     options = Options(
         first_id, odd, positive, keep_checks, tuple(exclude_participants), min_response_time
     )
@@ -153,6 +154,8 @@ def read(
         n_rows = len(table.rows)
         clean(table, options)
         triplets = found.parse(table, options)
+        if triplets.weight is None and table.column(WEIGHT) is not None:
+            table.notes.append(f"the column weight is not read in layout {found.name}")
     except ReadError:
         raise
     except (ValueError, TypeError, OverflowError, NotImplementedError) as error:

@@ -22,6 +22,7 @@ DELIMITERS = ("\t", ",", ";", "|", " ")
 SAMPLE_BYTES, SAMPLE_ROWS = 1 << 16, 50
 # Of the sample's lines, how many must have as many fields as the first for a delimiter to count.
 MOST_LINES = 0.5
+LOOSE_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
 JSON_LINES = (".jsonl", ".ndjson")
 
 
@@ -159,7 +160,9 @@ def _columns(shown: str, columns: dict) -> Table:
 def _text(shown: str, content: bytes) -> Table:
     delimiter, header = _delimiter(shown, content[:SAMPLE_BYTES].decode(errors="ignore"))
     quoted = b'"' in content
-    if delimiter == " " and not quoted:
+    # Arrow takes each blank for a delimiter; the substitution is slow, so only where needed.
+    loose = content[:1] == b" " or any(blank in content for blank in LOOSE_BLANKS)
+    if delimiter == " " and loose and not quoted:
         content = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", content)
         content = re.sub(rb"[ \t]+", b" ", content)
     bad: list[Any] = []

@@ -1,6 +1,7 @@
 """What a layout is, what a reader may be told, and the columns that any layout may have."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +25,15 @@ PARTICIPANT = (
 RESPONSE_TIME = ("response_time", "response_time_s", "response_time_ms", "reaction_time", "rt")
 CHECK = ("check", "is_check", "catch", "is_catch", "catch_trial", "attention_check", "validation")
 TIMEOUT = ("timeout", "timed_out", "is_timeout")
+
+WEIGHT = ("weight",)
+# What columns= may name; those that end in a number stand for any number.
+ROLES = (
+    *("anchor", "near", "far", "answer", "weight", "participant", "response_time", "check"),
+    *("timeout", "first", "second", "third", "odd", "centre", "response", "winner", "query"),
+    *("votes_first", "votes_second", "shown_1", "chosen_1", "reference_1", "rank_1"),
+    *("n_select", "is_ranked"),
+)
 
 # The items of a question of three, as files name them.
 THREE = {
@@ -57,6 +67,13 @@ class Layout(NamedTuple):
     description: str
     matches: Callable[[Table], bool]
     parse: Callable[[Table, Options], Triplets]
+
+
+def check_roles(columns: Iterable[str]) -> None:
+    """Raise if columns= names a role that no layout has."""
+    unknown = [r for r in columns if re.sub(r"_\d+$", "_1", str(r)) not in ROLES]
+    if unknown:
+        raise ReadError(f"columns= names roles {unknown} that no layout has; they are {ROLES}")
 
 
 def three_bare_columns(table: Table) -> bool:

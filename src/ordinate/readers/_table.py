@@ -188,20 +188,24 @@ class Table:
     def words(self, column: pa.ChunkedArray) -> np.ndarray:
         """Return the cells of a column as trimmed text, missing ones empty."""
         values, codes = _distinct([column])
-        words = ["" if value is None or value != value else str(value).strip() for value in values]
-        return np.array([*words, ""], object)[codes]
+        return np.array([*(str(value).strip() for value in values), ""], object)[codes]
+
+    def among(self, column: pa.ChunkedArray, allowed: Sequence[str]) -> np.ndarray:
+        """Tell which cells are one of some words in lower case; missing cells are empty words."""
+        values, codes = _distinct([column])
+        known = [str(value).strip().lower() in allowed for value in values]
+        return np.array([*known, "" in allowed])[codes]
 
     def flags(self, names: Sequence[str]) -> np.ndarray | None:
         """Return a column of yes and no as a mask, or None if there is no such column."""
         column = self.column(names)
         if column is None:
             return None
-        words = np.array([word.lower() for word in self.words(column)], object)
-        true = np.isin(words, TRUE)
+        true = self.among(column, TRUE)
         self.refuse(
-            ~true & ~np.isin(words, FALSE),
-            lambda i: f"{names[0]} is {words[i]!r}, neither yes nor no",
-            f"write one of {[word for word in TRUE + FALSE if word]}",
+            ~true & ~self.among(column, FALSE),
+            lambda i: f"{names[0]} is {column[i].as_py()!r}, neither yes nor no",
+            "write 1 or 0, or say with columns= which columns to read",
         )
         return true
 
@@ -220,9 +224,9 @@ class Table:
 
     def drop_missing(self, place: int, shown: Sequence[int], what: str = "answer") -> None:
         """Drop rows whose answer is empty or NA, unless an item shown has that very name."""
-        words = self.words(self.data.column(place))
-        missing = np.isin(np.array([word.lower() for word in words], object), MISSING)
+        missing = self.among(self.data.column(place), MISSING)
         if missing.any():
+            words = self.words(self.data.column(place))
             for other in shown:
                 missing &= (words != self.words(self.data.column(other))) | (words == "")
             self.drop(missing, f"the {what} is missing")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ordinate.readers._layout import (
+    WEIGHT,
     Layout,
     Options,
     extras,
@@ -14,7 +15,6 @@ from ordinate.readers._table import ReadError, Table
 from ordinate.triplets import Triplets
 
 ROLES = {"anchor": ("anchor",), "near": ("near", "positive"), "far": ("far", "negative")}
-WEIGHT = ("weight",)
 ANSWER = ("answer", "answer_id")
 
 

@@ -28,9 +28,9 @@ def parse(table: Table, options: Options) -> Triplets:
     """Read rows; answers that the Validation sampler asked for are checks."""
     sampler = table.column(SAMPLER)
     if sampler is not None and not options.keep_checks:
-        asked = np.array([word.lower() for word in table.words(sampler)], object)
         table.drop(
-            asked == "validation", "salmon's Validation questions; keep_checks=True keeps them"
+            table.among(sampler, ["validation"]),
+            "salmon's Validation questions; keep_checks=True keeps them",
         )
     if table.has(SHOWN):
         _drop_stray(table)
