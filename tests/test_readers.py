@@ -280,6 +280,11 @@ def test_arrays_hold_positions(tmp_path):
     swapped = read(path, columns={"anchor": 0, "near": 2, "far": 1}, first_id=1).triplets
     assert swapped.labels[swapped.rows].tolist() == [[1, 3, 2], [5, 2, 3]]
     assert swapped.n_items == 5
+    np.save(path, rows.astype(">i8"))
+    assert (read(path).triplets.rows == rows).all()
+    np.save(path, rows - 1)
+    with pytest.raises(ReadError, match="positions from 0, but one is -1"):
+        read(path)
     np.save(path, np.array([["a", "b", "c"], ["b", "c", "a"]]))
     assert named(read(path, layout="plain").triplets) == ["a|b|c", "b|c|a"]
     np.save(path, np.array([[0, 1, np.nan]]))
@@ -553,6 +558,13 @@ def test_rows_are_never_lost_silently(tmp_path):
     ]
     nearer = Counter(reading.triplets.labels[reading.triplets.rows[:, 1]].tolist())
     assert (nearer[1], nearer[2]) == (kept.count("1"), kept.count("2"))
+
+
+@pytest.mark.parametrize(
+    "text", ["  1  2 3\n 10 20 30 \n", "1 2\t 3\r\n10 20 30", "1 2 3\n10 20 30"]
+)
+def test_columns_aligned_with_blanks(text, tmp_path):
+    assert named(read(write(tmp_path, text), layout="plain").triplets) == ["1|2|3", "10|20|30"]
 
 
 def test_importing_readers_is_public():

@@ -165,7 +165,9 @@ def read(
 
 def _first_position(path: str, least: int) -> int:
     """Return 0, where the positions in an array count from, or raise if it never occurs."""
-    if least != 0:
+    if least < 0:
+        raise ReadError(f"{path}: ids of an array are positions from 0, but one is {least}")
+    if least > 0:
         raise ReadError(
             f"{path}: ids of an array are positions, but 0 never occurs (they begin at {least}). "
             "Say first_id=1 if they count from 1, first_id=0 if the first item is in no row"

@@ -111,6 +111,7 @@ def _typed(shown: str, data: pa.Table) -> Table:
 
 
 def _array(shown: str, array: np.ndarray) -> Table:
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.names:
         return _typed(shown, pa.table({name: array[name] for name in array.dtype.names}))
     if array.ndim != 2 or array.dtype.kind not in "iufU":
@@ -146,19 +147,19 @@ def _json(shown: str, name: str, content: bytes) -> Table:
 
 
 def _columns(shown: str, columns: dict) -> Table:
-    """Keep the lists of the commonest length: others describe something else than the rows."""
+    """Keep the longest lists: others describe something else than the rows."""
     lists = {name: value for name, value in columns.items() if isinstance(value, list)}
     longest = max((len(value) for value in lists.values()), default=0)
     rows = {name: value for name, value in lists.items() if len(value) == longest}
     table = _typed(shown, pa.table(rows))
     if len(rows) < len(columns):
         others = [name for name in columns if name not in rows]
-        table.notes.append(f"not read, being shorter than the {longest:,} rows: {others[:10]}")
+        table.notes.append(f"not read, since they are no lists of {longest:,} rows: {others[:10]}")
     return table
 
 
 def _text(shown: str, content: bytes) -> Table:
-    delimiter, header = _delimiter(shown, content[:SAMPLE_BYTES].decode(errors="ignore"))
+    delimiter, n_columns = _delimiter(shown, content[:SAMPLE_BYTES].decode(errors="ignore"))
     quoted = b'"' in content
     # Arrow takes each blank for a delimiter; the substitution is slow, so only where needed.
     loose = content[:1] == b" " or any(blank in content for blank in LOOSE_BLANKS)
@@ -178,7 +179,7 @@ def _text(shown: str, content: bytes) -> Table:
             delimiter=delimiter, newlines_in_values=quoted, invalid_row_handler=skip
         ),
         convert_options=pa.csv.ConvertOptions(
-            column_types={f"f{i}": pa.string() for i in range(len(header))},
+            column_types={f"f{i}": pa.string() for i in range(n_columns)},
             strings_can_be_null=False,
         ),
     )
@@ -193,16 +194,19 @@ def _text(shown: str, content: bytes) -> Table:
             f"{shown}, line {line}: {bad[0].actual_columns} fields, where line 1 has {width} "
             f"({len(bad):,} such rows); repair those rows, or quote fields that hold {delimiter!r}"
         )
-    table = Table(shown, data, header, place, text=True, undecided=True, delimiter=delimiter)
-    last = table.cells(-1, [data.num_columns - 1])[0] if data.num_rows else ""
+    if data.num_columns != n_columns:
+        raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
+    table = Table(shown, data, None, place, text=True, undecided=True, delimiter=delimiter)
+    table.header = [cell.strip() for cell in table.cells(0, range(n_columns))]
+    last = table.cells(-1, [n_columns - 1])[0]
     if "\n" in last and not content.rstrip().endswith(b'"'):
         raise ReadError(f"{shown}: a quote is opened and never closed, or the file is cut off")
     return table
 
 
-def _delimiter(shown: str, sample: str) -> tuple[str, list[str]]:
-    """Find what separates the fields, and return it with the fields of the first line."""
-    found: dict[str, tuple[float, list[str]]] = {}
+def _delimiter(shown: str, sample: str) -> tuple[str, int]:
+    """Find what separates the fields, and return it with the number of fields of line 1."""
+    found: dict[str, tuple[float, int]] = {}
     for delimiter in DELIMITERS:
         blank = delimiter == " "
         text = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", sample) if blank else sample
@@ -215,7 +219,7 @@ def _delimiter(shown: str, sample: str) -> tuple[str, list[str]]:
         if rows and len(rows[0]) >= 3:
             share = np.mean([len(row) == len(rows[0]) for row in rows])
             if share >= MOST_LINES:
-                found[delimiter] = float(share), rows[0]
+                found[delimiter] = float(share), len(rows[0])
     if len(found) > 1:
         found.pop(" ", None)
     best = max((share for share, _ in found.values()), default=0)
@@ -230,8 +234,8 @@ def _delimiter(shown: str, sample: str) -> tuple[str, list[str]]:
             f"{shown}: fields may be separated by any of {list(found)}; quote the fields that hold "
             "another's separator, or save the file with tabs"
         )
-    ((delimiter, (_, first)),) = found.items()
-    return delimiter, first
+    ((delimiter, (_, n_columns)),) = found.items()
+    return delimiter, n_columns
 
 
 def _line(content: bytes, delimiter: str, wanted: Any) -> int:
