@@ -211,6 +211,29 @@ def test_formats(form, tmp_path):
     assert reading.answer.tolist() == [0, 0, 1]
 
 
+def test_types_of_columns_may_differ(tmp_path):
+    table = pa.table({
+        "anchor": pa.array(["1", "2"]).dictionary_encode(),
+        "first": pa.array([2, 3], pa.int16()),
+        "second": pa.array([3.0, 1.0]),
+        "winner": pa.array([2.0, np.nan]),
+        "timeout": pa.array([False, None]),
+    })  # fmt: skip
+    pa.parquet.write_table(table, tmp_path / "file.parquet")
+    reading = read(tmp_path / "file.parquet")
+    assert named(reading.triplets) == ["1|2|3"]
+    assert reading.notes == ["1 of 2 rows dropped: the answer is missing"]
+    rows = write(tmp_path, "[[1, 2, 3], [2, 3, 1]]", "rows.json")
+    assert named(read(rows, layout="plain").triplets) == ["1|2|3", "2|3|1"]
+
+
+def test_salmon_without_the_two_shown(tmp_path):
+    path = write(tmp_path, "head,winner,loser,rt\n0,1,2,-1\n1,,2,0.5\n2,0,1,\n1,2,0,0.1\n")
+    reading = read(path, min_response_time=0.2)
+    assert named(reading.triplets) == ["0|1|2", "2|0|1"]
+    assert reading.n_rows == reading.n_used + dropped(reading.notes) == 4
+
+
 def test_lists_in_tables(tmp_path):
     table = pa.table({"query": [1, 2], "shown": [[2, 3, 4], [3, 1]], "chosen": [[3], [1]]})
     pa.parquet.write_table(table, tmp_path / "file.parquet")
@@ -348,7 +371,7 @@ BAD = [
     ("", {}, "the file is empty"),
     ("\n \n", {}, "the file is empty"),
     ("anchor,near,far\n", {}, "no rows"),
-    ("anchor,near,far\n1,2,3\n1,2\n", {}, "line 3: 2 fields, where line 1 has 3 .1 such rows"),
+    ("anchor,near,far\n1,2,3\n1,2\n", {}, "line 3: not the 3 fields of line 1 .1 such rows"),
     ("anchor,near,far\n1,2,3\n\n1,2,\n", {}, r"line 4: an item has no name in \['1', '2', ''\]"),
     ('anchor,near,far\n"a\nb",2,3\n1,1,3\n', {}, r"line 4: \['1', '1', '3'\] names an item twice"),
     ("anchor,first,second,winner\n1,2,3,4\n", {}, r"line 2: the answer is 4, not one of \[2, 3\]"),
@@ -368,6 +391,8 @@ BAD = [
     ("query,rank_1,rank_2\nq,a,a\n", {}, "names an item twice"),
     ("anchor, near, far\na, \"b\", c\n", {}, "a quote follows a blank"),
     ('anchor,near,far\na,b,"c\nd,e,f\n', {}, "never closed"),
+    ("1 2 3\n2 3 1\n", {"layout": "odd_one_out"}, "the odd one may be any. Say odd='last'"),
+    ("anchor,near,far,rt\n1,2,3,inf\n", {"min_response_time": 1}, "time is 'inf', not a number"),
     ("anchor,near,far\n\xe9,b,c\n".encode("latin-1"), {}, "line 2: the text is not UTF-8"),
     ("anchor,near,far\n".encode("utf-16"), {}, "UTF-16"),
     (b"\x7fELF\x00\x01", {}, "binary file"),

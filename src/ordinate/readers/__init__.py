@@ -27,6 +27,8 @@ from ordinate.readers._layout import WEIGHT, Layout, Options, check_roles, clean
 from ordinate.readers._table import ReadError, Table
 from ordinate.triplets import Triplets
 
+ReadError.__module__ = __name__  # where users find it
+
 __all__ = ["LAYOUTS", "Layout", "ReadError", "Reading", "read"]
 
 LAYOUTS: tuple[Layout, ...] = (

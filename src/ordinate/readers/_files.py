@@ -191,8 +191,8 @@ def _text(shown: str, content: bytes) -> Table:
         width = data.num_columns
         line = _line(content, delimiter, lambda i, cells: len(cells) != width)
         raise ReadError(
-            f"{shown}, line {line}: {bad[0].actual_columns} fields, where line 1 has {width} "
-            f"({len(bad):,} such rows); repair those rows, or quote fields that hold {delimiter!r}"
+            f"{shown}, line {line}: not the {width} fields of line 1 ({len(bad):,} such rows); "
+            f"repair those rows, or quote fields that hold {delimiter!r}"
         )
     if data.num_columns != n_columns:
         raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")

@@ -65,11 +65,6 @@ def _among_three(table: Table, options: Options) -> Triplets:
 
 
 def _positions(table: Table, odd: str | None) -> list[int]:
-    if table.data.num_columns != 3:
-        raise ReadError(
-            f"{table.path}: odd one out needs three columns where they have no names; there are "
-            f"{table.data.num_columns}. Say columns={{'first': 0, 'second': 1, 'odd': 2}}"
-        )
     if odd is None:
         raise ReadError(
             f"{table.path}: the columns have no names, so that the odd one may be any. Say "
