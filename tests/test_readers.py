@@ -382,6 +382,7 @@ BAD = [
     ("anchor,near,far,check\n1,2,3,x\n", {}, "line 2: check is 'x', neither yes nor no"),
     ("anchor,near,far,check\n1,2,3,yes\n", {}, "no row is left. 1 of 1 rows dropped: check trials"),
     ("anchor,near,far,answer\n1,2,3,\n", {}, "line 2: an item has no name"),
+    ("query,rank_1,rank1,rank_2\nq,a,b,c\n", {}, "column 'rank1' occurs twice"),
     ("anchor,near,near,far\n1,2,2,3\n", {}, "column 'near' occurs twice"),
     ("anchor,first,second,votes_first,votes_second\n1,2,3,-1,2\n", {}, "the votes are"),
     ("query,shown_1,shown_2,chosen_1\nq,a,b,c\n", {}, "not among those shown"),

@@ -171,8 +171,9 @@ def _people(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         return
     names, n_people = triplets.participant_labels, summary.n_participants or 0
     answers = triplets.groups("answer")
-    pairs = np.unique(np.column_stack([triplets.participant, answers]), axis=0)[:, 0]
-    given = np.bincount(pairs, minlength=len(names))
+    n_groups = int(answers.max()) + 1
+    pairs = np.unique(triplets.participant.astype(np.int64) * n_groups + answers)
+    given = np.bincount(pairs // n_groups, minlength=len(names))
     guessing = _guessing(triplets)
     if len(guessing):
         yield Problem(
@@ -204,8 +205,7 @@ def _guessing(triplets: Triplets) -> np.ndarray:
     assert person is not None
     weight = np.ones(len(question)) if triplets.weight is None else triplets.weight
     vote = np.where(lower_near, weight, -weight)
-    _, own = np.unique(np.column_stack([question, person]), axis=0, return_inverse=True)
-    own = own.reshape(-1)
+    own = np.unique(question * (int(person.max()) + 1) + person, return_inverse=True)[1].reshape(-1)
     others = np.bincount(question, vote)[question] - np.bincount(own, vote)[own]
     compared = others != 0
     agrees = (others > 0) == lower_near

@@ -181,6 +181,7 @@ def _text(shown: str, content: bytes) -> Table:
         convert_options=pa.csv.ConvertOptions(
             column_types={f"f{i}": pa.string() for i in range(n_columns)},
             strings_can_be_null=False,
+            check_utf8=False,
         ),
     )
 

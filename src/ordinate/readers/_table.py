@@ -144,8 +144,8 @@ class Table:
             numbered = {}
             for i, name in enumerate(self.header or []):
                 number = re.fullmatch(rf"{stem}_?(\d{{1,4}})", normal(name))
-                if number:
-                    numbered[int(number[1])] = i
+                if number and numbered.setdefault(int(number[1]), i) != i:
+                    raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one")
             if numbered:
                 return [numbered[number] for number in sorted(numbered)]
             place = self._index([stem])
