@@ -174,7 +174,7 @@ def _people(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
     n_groups = int(answers.max()) + 1
     pairs = np.unique(triplets.participant.astype(np.int64) * n_groups + answers)
     given = np.bincount(pairs // n_groups, minlength=len(names))
-    guessing = _guessing(triplets)
+    guessing = _guessing(triplets, triplets.participant)
     if len(guessing):
         yield Problem(
             "warning",
@@ -198,11 +198,9 @@ def _people(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         )
 
 
-def _guessing(triplets: Triplets) -> np.ndarray:
+def _guessing(triplets: Triplets, person: np.ndarray) -> np.ndarray:
     """Participants who seldom agree with the majority of the others, where the others do."""
     question, lower_near = questions(triplets.rows, triplets.n_items)
-    person = triplets.participant
-    assert person is not None
     weight = np.ones(len(question)) if triplets.weight is None else triplets.weight
     vote = np.where(lower_near, weight, -weight)
     own = np.unique(question * (int(person.max()) + 1) + person, return_inverse=True)[1].reshape(-1)

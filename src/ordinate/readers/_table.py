@@ -141,7 +141,7 @@ class Table:
     def series(self, stems: Sequence[str]) -> list[int]:
         """Return the places of numbered columns, stem_1 and so on, or of a column of lists."""
         for stem in stems:
-            numbered = {}
+            numbered: dict[int, int] = {}
             for i, name in enumerate(self.header or []):
                 number = re.fullmatch(rf"{stem}_?(\d{{1,4}})", normal(name))
                 if number and numbered.setdefault(int(number[1]), i) != i:

@@ -49,8 +49,7 @@ def _votes(table: Table, places: list[int]) -> np.ndarray:
 
 def _lists(table: Table, name: str, length: int) -> list[int]:
     """Return the places of the entries of a column of lists, each of the same length."""
-    lists = table.column([name])
-    assert lists is not None
+    lists = table.data.column(table.places({name: (name,)})[0])
     sizes = [len(entry) if isinstance(entry, list) else -1 for entry in lists.to_pylist()]
     table.refuse(
         np.array(sizes) != length,
