@@ -460,9 +460,7 @@ def test_weights_that_a_layout_cannot_use_are_said(tmp_path):
 def test_stray_answers_of_salmon_are_dropped_while_they_are_few(tmp_path):
     good = "0,1,2,2\n" * 30
     reading = read(write(tmp_path, f"head,left,right,winner\n{good}1,0,2,7\n"))
-    assert reading.notes == [
-        "1 of 31 rows dropped: the winner is an item of another question, from a key pressed twice"
-    ]
+    assert reading.notes == ["1 of 31 rows dropped: the winner is neither left nor right"]
     assert reading.triplets.labels.tolist() == [0, 1, 2]
 
 
