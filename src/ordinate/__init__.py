@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ordinate import answers, metrics, simulate
+    from ordinate import advice, answers, metrics, readers, simulate
     from ordinate._parallel import threads
     from ordinate.estimators import (
         CKL,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         STEKer,
         STEProj,
     )
+    from ordinate.inputs import as_triplets
     from ordinate.landmark_choice import n_landmarks
     from ordinate.metrics import align, procrustes_error, purity, triplet_error
     from ordinate.pairwise import rank_items
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ordinate.report import html_report
     from ordinate.simulate import sample_points, sample_triplets
     from ordinate.splits import TripletKFold
-    from ordinate.triplets import Triplets, as_triplets
+    from ordinate.triplets import Triplets
 
 __version__ = "0.1.0"
 
@@ -43,8 +44,8 @@ _HOME = {
     "STEProj": "estimators",
     "TSTE": "estimators",
     "Triplets": "triplets",
-    "as_triplets": "triplets",
     "html_report": "report",
+    "as_triplets": "inputs",
     "n_landmarks": "landmark_choice",
     "TripletKFold": "splits",
     "align": "metrics",
@@ -57,7 +58,7 @@ _HOME = {
     "sample_triplets": "simulate",
     "threads": "_parallel",
 }
-_MODULES = {"answers", "metrics", "simulate"}
+_MODULES = {"advice", "answers", "metrics", "readers", "simulate"}
 
 __all__ = [
     "CKL",
@@ -71,6 +72,7 @@ __all__ = [
     "STEProj",
     "TripletKFold",
     "Triplets",
+    "advice",
     "align",
     "answers",
     "as_triplets",
@@ -81,6 +83,7 @@ __all__ = [
     "procrustes_error",
     "purity",
     "rank_items",
+    "readers",
     "sample_points",
     "sample_triplets",
     "simulate",

@@ -6,8 +6,8 @@ import numpy as np
 
 from ordinate._checks import check_points, check_whole
 from ordinate._parallel import blocks, run
+from ordinate.inputs import as_triplets
 from ordinate.simulate import pair_distances, sample_triplets
-from ordinate.triplets import as_triplets
 
 BLOCK = 1 << 18
 

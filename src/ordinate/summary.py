@@ -152,23 +152,29 @@ def _votes(
     rows: np.ndarray, n_items: int, weight: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each question, count the answers that called the lower id near, and the others."""
+    question, lower_near = questions(rows, n_items)
+    counts = [
+        np.bincount(
+            question[chosen],
+            weights=None if weight is None else weight[chosen],
+            minlength=int(question.max()) + 1,
+        )
+        for chosen in (lower_near, ~lower_near)
+    ]
+    return counts[0], counts[1]
+
+
+def questions(rows: np.ndarray, n_items: int) -> tuple[np.ndarray, np.ndarray]:
+    """Number the questions, an anchor and an unordered pair, from 0.
+
+    Returns the question of each row, and whether the lower id of the pair was called near.
+    """
     anchor, near, far = rows.T.astype(np.int64)
     key = anchor * n_items + np.minimum(near, far)
     if n_items**3 >= 2**63:
         key = np.unique(key, return_inverse=True)[1].reshape(-1)
     key = key * n_items + np.maximum(near, far)
-    questions, question = np.unique(key, return_inverse=True)
-    question = question.reshape(-1)
-    lower_near = near < far
-    counts = [
-        np.bincount(
-            question[chosen],
-            weights=None if weight is None else weight[chosen],
-            minlength=len(questions),
-        )
-        for chosen in (lower_near, ~lower_near)
-    ]
-    return counts[0], counts[1]
+    return np.unique(key, return_inverse=True)[1].reshape(-1), near < far
 
 
 def _n_parts(rows: np.ndarray, n_items: int) -> int:

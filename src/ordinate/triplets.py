@@ -69,7 +69,7 @@ class Triplets:
             n_items = len(self._labels)
         self.rows, self.n_items, self._in_order = check_rows(rows, n_items)
         self._counted = n_items is not None
-        self.answer = None if answer is None else self._codes("answer", answer)[0].astype(np.int64)
+        self.answer = None if answer is None else self._numbered(answer)
         self.participant = self.participant_labels = None
         if participant is not None:
             self.participant, self.participant_labels = self._codes("participant", participant)
@@ -361,6 +361,13 @@ class Triplets:
         new.weight = None if self.weight is None else take(self.weight)
         return new
 
+    def _numbered(self, answer: Any) -> np.ndarray:
+        """Number the answers from 0; integers, of which there may be many, without naming them."""
+        if isinstance(answer, np.ndarray) and answer.dtype.kind in "iu":
+            check_length("answer", answer, len(self))
+            return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return self._codes("answer", answer)[0].astype(np.int64)
+
     def _codes(self, name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
         codes, names = encode({name: values})
         check_length(name, codes[:, 0], len(self))
@@ -372,29 +379,6 @@ class Grouped(NamedTuple):
 
     triplets: Triplets
     starts: np.ndarray
-
-
-def as_triplets(data: Any, *, n_items: int | None = None) -> Triplets:
-    """Take triplets in any form that ordinate's functions accept.
-
-    Parameters
-    ----------
-    data : Triplets, array-like of int (m, 3), DataFrame or Arrow table
-        A table must have the columns anchor, near and far.
-    n_items : int, optional
-        The number of items, if some may occur in no row.
-
-    Returns
-    -------
-    Triplets
-    """
-    if isinstance(data, Triplets):
-        if n_items is not None and n_items != data.n_items:
-            raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
-        return data
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
-        return Triplets.from_frame(data, n_items=n_items)
-    return Triplets(data, n_items=n_items)
 
 
 def shuffled_folds(groups: np.ndarray, shares: np.ndarray, random_state: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What all estimators share."""
 
 import sys
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._checks import check_whole
+from ordinate.inputs import as_triplets
 from ordinate.metrics import correct
-from ordinate.triplets import Triplets, as_triplets
+from ordinate.triplets import Triplets
 
 
 class Embedder(BaseEstimator):
@@ -71,7 +73,7 @@ class Embedder(BaseEstimator):
 
 def over_labels(X: Any, labels: np.ndarray) -> Triplets:
     """Return triplets over these items, in this order; plain arrays hold ids, all else labels."""
-    if not isinstance(X, Triplets) and not hasattr(X, "columns"):
+    if not (isinstance(X, (Triplets, str, PathLike)) or hasattr(X, "columns")):
         return Triplets(X, labels=labels)
     triplets = as_triplets(X)
     if triplets.n_items == len(labels) and (triplets.labels == labels).all():

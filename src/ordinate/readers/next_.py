@@ -1,0 +1,22 @@
+"""The CSV that NEXT writes: Center, Left, Right, Answer, Participant ID."""
+
+from ordinate.readers._layout import Layout, Options
+from ordinate.readers._table import Table
+from ordinate.readers.response import by_winner
+from ordinate.triplets import Triplets
+
+ROLES = {"center": ("center",), "left": ("left",), "right": ("right",)}
+ANSWER = {"answer": ("answer",)}
+
+
+def matches(table: Table) -> bool:
+    """The four columns, by name."""
+    return table.has(ROLES) and table.has(ANSWER)
+
+
+def parse(table: Table, options: Options) -> Triplets:
+    """Read the answer as the nearer of left and right."""
+    return by_winner(table, options, ROLES, ANSWER)
+
+
+LAYOUT = Layout("next", "NEXT's CSV: Center, Left, Right, Answer, Participant ID", matches, parse)

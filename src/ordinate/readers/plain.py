@@ -1,0 +1,63 @@
+"""Plain triplets: anchor, near, far, with optional weight, participant and answer."""
+
+import numpy as np
+
+from ordinate.readers._layout import (
+    WEIGHT,
+    Layout,
+    Options,
+    extras,
+    first_row_is_data,
+    image_paths,
+    three_bare_columns,
+)
+from ordinate.readers._table import ReadError, Table
+from ordinate.triplets import Triplets
+
+ROLES = {"anchor": ("anchor",), "near": ("near", "positive"), "far": ("far", "negative")}
+ANSWER = ("answer", "answer_id")
+
+
+def matches(table: Table) -> bool:
+    """Three columns by name, or three columns of a file without names."""
+    return table.has(ROLES) or (three_bare_columns(table) and not image_paths(table))
+
+
+def parse(table: Table, options: Options) -> Triplets:
+    """Read rows (anchor, near, far); an array of integers is used where it lies."""
+    if table.array is not None:
+        return _array(table, table.array, options.first_id or 0)
+    if table.header is None:
+        first_row_is_data(table)
+    items = table.distinct_items(table.places(ROLES))
+    weight, answer = table.column(WEIGHT), table.column(ANSWER)
+    if weight is not None:
+        weight = table.numbers(weight, "the weight")
+        table.refuse(
+            ~(weight > 0),
+            lambda i: f"the weight is {weight[i]}, not positive",
+            "remove those rows",
+        )
+    if answer is not None:
+        answer = table.items(table.places({"answer": ANSWER})).columns()[0]
+    return Triplets.from_columns(
+        *items.columns(),
+        **extras(table, items, options),
+        weight=weight,
+        answer=answer,
+    )
+
+
+def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
+    """Take the rows of an array as they lie, without a copy where ids count from 0."""
+    least = int(array.min())
+    if least < first_id:
+        raise ReadError(f"{table.path}: first_id is {first_id}, but ids begin at {least}")
+    bad = (array[:, [0, 0, 1]] == array[:, [1, 2, 2]]).any(axis=1)
+    table.refuse(bad, lambda i: f"{array[i].tolist()} names an item twice", "remove those rows")
+    if first_id == 0:
+        return Triplets(array)
+    return Triplets(array - first_id, labels=range(first_id, int(array.max()) + 1))
+
+
+LAYOUT = Layout("plain", "anchor, near, far; optional weight, participant, answer", matches, parse)

@@ -1,0 +1,39 @@
+"""Ranking: items put in order of their likeness to a query, nearest first."""
+
+import numpy as np
+
+from ordinate import answers
+from ordinate.readers._layout import Layout, Options, extras
+from ordinate.readers._table import Table
+from ordinate.triplets import Triplets
+
+QUERY = {"query": ("query",)}
+RANKED = ("rank", "ranked")
+
+
+def matches(table: Table) -> bool:
+    """A query with rank_1, rank_2, ..., or a column of lists."""
+    return table.has(QUERY) and len(table.series(RANKED)) > 1
+
+
+def parse(table: Table, options: Options) -> Triplets:
+    """Compare every two items of a ranking."""
+    items = table.items([*table.places(QUERY), *table.series(RANKED)], gaps=True)
+    table.refuse(items.codes[:, 0] < 0, lambda i: "there is no query", "remove those rows")
+    codes = np.sort(items.codes, axis=1)
+    table.refuse(
+        ((codes[:, 1:] == codes[:, :-1]) & (codes[:, 1:] >= 0)).any(axis=1),
+        lambda i: f"{items.row(i)} names an item twice",
+        "the query and the items ranked must differ: repair or remove those rows",
+    )
+    idle = (items.codes[:, 1:] >= 0).sum(axis=1) < 2
+    table.drop(idle, "fewer than two items were ranked, which compares nothing")
+    lists = [items.row(int(i)) for i in np.flatnonzero(~idle)]
+    return answers.ranking(
+        [row[0] for row in lists],
+        [row[1:] for row in lists],
+        **extras(table, items, options),
+    )
+
+
+LAYOUT = Layout("ranking", "query, rank_1, rank_2, ..., nearest first", matches, parse)

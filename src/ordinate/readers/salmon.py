@@ -1,0 +1,73 @@
+"""The responses.csv of salmon, of either generation.
+
+Both have head, left, right, winner, loser and puid. The older one names what chose the question
+alg_ident, the newer one sampler; items are named by their files where those columns are present.
+"""
+
+import numpy as np
+
+from ordinate.readers._layout import Layout, Options, extras
+from ordinate.readers._table import Table
+from ordinate.readers.response import by_winner
+from ordinate.triplets import Triplets
+
+DIRECT = {"head": ("head",), "winner": ("winner",), "loser": ("loser",)}
+SHOWN = {"head": ("head",), "left": ("left",), "right": ("right",)}
+WINNER = {"winner": ("winner",)}
+SAMPLER = ("sampler", "alg_ident")
+# Real files have a few winners that were not shown, stored within 0.05 s of the question: what was
+# meant is unknown, so they cannot be used. With more of them the file is something else.
+MOST_STRAY = 0.05
+
+
+def matches(table: Table) -> bool:
+    """A head, and who won over whom."""
+    return table.has(DIRECT) or (table.has(SHOWN) and table.has(WINNER))
+
+
+def parse(table: Table, options: Options) -> Triplets:
+    """Read rows; answers that the Validation sampler asked for are checks."""
+    sampler = table.column(SAMPLER)
+    if sampler is not None and not options.keep_checks:
+        table.drop(
+            table.among(sampler, ["validation"]),
+            "salmon's Validation questions; keep_checks=True keeps them",
+        )
+    if table.has(SHOWN):
+        _drop_stray(table)
+        files = _files(SHOWN), _files(WINNER)
+        by_file = table.has(files[0]) and table.has(files[1]) and _same_items(table)
+        return by_winner(table, options, *(files if by_file else (SHOWN, WINNER)))
+    places = table.places(DIRECT)
+    table.drop_missing(places[1], places[2:])
+    items = table.distinct_items(places)
+    return Triplets.from_columns(
+        *items.columns(),
+        **extras(table, items, options),
+    )
+
+
+def _drop_stray(table: Table) -> None:
+    """Drop answers that name an item that was not shown, while they are few."""
+    columns = table.places({**SHOWN, **WINNER})
+    _, left, right, winner = (table.words(table.data.column(place)) for place in columns)
+    stray = (winner != left) & (winner != right) & (winner != "")
+    if stray.mean() <= MOST_STRAY:
+        table.drop(stray, "the winner is neither left nor right")
+
+
+def _files(roles: dict) -> dict:
+    return {role: (f"{role}_filename",) for role in roles}
+
+
+def _same_items(table: Table) -> bool:
+    """Tell whether each id has one file name and each file name one id."""
+    ids = table.items(table.places(SHOWN), gaps=True).codes.ravel()
+    files = table.items(table.places(_files(SHOWN)), gaps=True).codes.ravel()
+    pairs = len(np.unique(np.column_stack([ids, files]), axis=0))
+    return bool((files >= 0).all()) and pairs == len(np.unique(ids)) == len(np.unique(files))
+
+
+LAYOUT = Layout(
+    "salmon", "salmon's responses.csv: head, winner, loser or left and right, puid", matches, parse
+)
