@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: demo test lint format bench peers clean
 
 demo: .venv/.core
-	$(BIN)/python examples/digits.py
+	$(BIN)/ordinate demo
 
 test: .venv/.dev
 	$(BIN)/python -m pytest

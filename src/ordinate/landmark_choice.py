@@ -47,6 +47,22 @@ def n_landmarks(n_items: int, n_components: int, n_triplets: int) -> int:
     return min(n, max(d + 3, min(8 * d + 8, 2 * m // (PLANNED * n))))
 
 
+def asks_about_landmarks(n_rows: np.ndarray, n_components: int) -> bool:
+    """Whether at most a quarter of the items are anchors, each of enough comparisons for LOE.
+
+    Parameters
+    ----------
+    n_rows : ndarray, shape (n_items,)
+        How many triplets each item is the anchor of.
+    n_components : int
+    """
+    least = n_components + 3
+    n_anchors = int(np.count_nonzero(n_rows))
+    if not least <= n_anchors <= len(n_rows) / 4:
+        return False
+    return bool(2 * np.sort(n_rows)[-least] >= FEW * len(n_rows))
+
+
 def choose_landmarks(
     triplets: Triplets, n_components: int, landmarks: Any = "auto", *, backend: str = "auto"
 ) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Pictures of maps, fit for a paper: labels that do not overlap, colours, thumbnails."""
 
-import os
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate._checks import check_choice
+from ordinate._writing import whole_file
 from ordinate.drawing import GREY, Column, check_map, match_images, read_column
 from ordinate.panels import INK, Scene, colour_map, draw_panel, look, margins, text_sizes
 
@@ -112,17 +112,11 @@ def save(figure: "Figure", path: str | Path, *, dpi: float = 300) -> Path:
     path = Path(path)
     kind = path.suffix[1:].lower()
     check_choice("the ending of the path", kind, FORMATS)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
     text = {"svg.fonttype": "none", "svg.hashsalt": "ordinate", "pdf.fonttype": 42}
     # A date would make every file differ.
     metadata: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    try:
-        with matplotlib.rc_context(text):
-            figure.savefig(partial, format=kind, dpi=dpi, metadata=metadata[kind])
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as partial, matplotlib.rc_context(text):
+        figure.savefig(partial, format=kind, dpi=dpi, metadata=metadata[kind])
     return path
 
 

@@ -68,9 +68,10 @@ class Summary:
         return asdict(self)
 
     def __str__(self) -> str:
-        return "\n".join(f"{name:<22}{value:>7}{note}" for name, value, note in self._lines())
+        return "\n".join(f"{name:<22}{value:>7}{note}" for name, value, note in self.lines())
 
-    def _lines(self) -> list[tuple[str, str, str]]:
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Return name, value and note of each line, for tables."""
         unused = f"  ids {self.unused}{' ...' if self.n_unused > 10 else ''}"
         lines = [
             ("rows", f"{self.n_rows:,}", ""),

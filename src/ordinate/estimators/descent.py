@@ -12,7 +12,7 @@ from ordinate._checks import check_choice, check_number, check_whole, random_gen
 from ordinate._parallel import single_threaded_blas
 from ordinate.estimators.base import Embedder, names_of, over_labels
 from ordinate.estimators.loe import LOE
-from ordinate.landmark_choice import FEW
+from ordinate.landmark_choice import asks_about_landmarks
 from ordinate.losses import Loss
 from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found
 from ordinate.scaling import principal_axes
@@ -127,7 +127,7 @@ class GradientEmbedder(Embedder):
             return Start("given", self._given(start, n_components))
         check_choice("start (if it is a word)", start, STARTS)
         if start == "auto":
-            start = "loe" if _asks_about_landmarks(of_store, n_components) else "spectral"
+            start = "loe" if asks_about_landmarks(of_store.counts[0], n_components) else "spectral"
             self._say(f"start: {start}, chosen by the data")
         if start == "random":
             return _random(store, n_components, generator)
@@ -205,14 +205,3 @@ def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
 
 def _random(store: TripletStore, n_components: int, generator: np.random.Generator) -> Start:
     return Start("random", generator.normal(size=(store.n_items, n_components)))
-
-
-def _asks_about_landmarks(store: TripletStore, n_components: int) -> bool:
-    """Whether few items are anchors, each of enough comparisons for LOE.
-
-    The similarities of such triplets tell little of how the other items lie to each other.
-    """
-    n_rows = np.sort(store.counts[0])[::-1]
-    least = n_components + 3
-    few_anchors = least <= np.count_nonzero(n_rows) <= store.n_items / 4
-    return bool(few_anchors and 2 * n_rows[least - 1] >= FEW * store.n_items)

@@ -1,13 +1,10 @@
 """A map of handwritten digits from noisy comparisons alone.
 
 Takes the 1,797 digits that scikit-learn ships, asks "is this digit or that one more like this
-landmark?", answers by the pixels with every seventh answer wrong, and embeds the answers. Writes
-the map as a picture of the digits themselves and prints how well its clusters match the digits.
-
-Run it with ``make demo``, or ``python examples/digits.py --help``.
+one?", answers by the pixels with every seventh answer wrong, and embeds the answers. Draws the map
+with the digits themselves and tells how well its clusters match the digits.
 """
 
-import argparse
 import time
 from pathlib import Path
 
@@ -16,7 +13,10 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ordinate import LOE, n_landmarks, purity, sample_triplets, triplet_error
+from ordinate._writing import whole_file
+from ordinate.estimators import TSTE
+from ordinate.metrics import purity, triplet_error
+from ordinate.simulate import sample_triplets
 
 WRONG = 0.15
 
@@ -27,20 +27,17 @@ def main(out: Path, n_triplets: int, seed: int) -> float:
     pixels, kinds = digits.data, digits.target
     n = len(pixels)
 
-    landmarks = n_landmarks(n, 2, n_triplets)
-    print(f"{n:,} digits, {n_triplets:,} answers about {landmarks} landmarks, {WRONG:.0%} wrong")
+    print(f"{n:,} digits, {n_triplets:,} answers, {WRONG:.0%} of them wrong")
     answers = sample_triplets(
         squared_distances=euclidean_distances(pixels, squared=True),
         n_triplets=n_triplets,
         noise=WRONG,
-        design="landmarks",
-        landmarks=landmarks,
         random_state=seed,
     )
     train, test = answers.split(0.1, random_state=seed)
 
     began = time.perf_counter()
-    model = LOE(n_components=2).fit(train)
+    model = TSTE(n_components=2, random_state=seed).fit(train)
     print(f"embedded in {time.perf_counter() - began:.2f} s, {model.n_passes_:.1f} passes")
     print(f"held-out answers predicted: {model.score(test):.1%} (at best {1 - WRONG:.0%})")
     print(f"wrong on the true order:    {triplet_error(model.embedding_, truth=pixels):.1%}")
@@ -58,17 +55,15 @@ def draw(
     points: np.ndarray, images: np.ndarray, kinds: np.ndarray, found: float, out: Path
 ) -> None:
     """Paint each digit, tinted by its kind, at its place on one canvas."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
     from scipy.ndimage import zoom
 
     size, side = 1800, 32
     low, high = np.quantile(points, [0.001, 0.999], axis=0)
     middle, reach = (low + high) / 2, (high - low).max() / 2 * 1.06
     where = (points - middle) / (2 * reach) + 0.5
-    colours = plt.get_cmap("tab10").colors
+    colours = colormaps["tab10"].colors
     canvas = np.ones((size, size, 3))
     for place, image, kind in zip(where, images, kinds, strict=True):
         column, row = (place * [1, -1] + [0, 1]) * (size - side)
@@ -80,7 +75,8 @@ def draw(
         patch += ink * (np.array(colours[kind]) - patch)
     outside = int(((where < 0) | (where >= 1)).any(axis=1).sum())
 
-    figure, axes = plt.subplots(figsize=(9, 9.4), layout="constrained")
+    figure = Figure(figsize=(9, 9.4), layout="constrained")
+    axes = figure.add_subplot()
     axes.imshow(canvas, interpolation="bilinear")
     axes.set_axis_off()
     note = f", {outside} beyond the frame" if outside else ""
@@ -92,17 +88,5 @@ def draw(
     for kind, colour in enumerate(colours):
         axes.plot([], [], "o", color=colour, label=str(kind), markersize=8)
     axes.legend(ncols=10, loc="upper center", bbox_to_anchor=(0.5, 0), frameon=False, fontsize=12)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(f".{out.name}")
-    figure.savefig(partial, dpi=110, format="png")
-    partial.replace(out)
-    plt.close(figure)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("out/digits.png"), help="where to write")
-    parser.add_argument("--triplets", type=int, default=3_000_000, help="how many answers")
-    parser.add_argument("--seed", type=int, default=0, help="random seed")
-    arguments = parser.parse_args()
-    main(arguments.out, arguments.triplets, arguments.seed)
+    with whole_file(out) as partial:
+        figure.savefig(partial, dpi=110, format="png")

@@ -1,0 +1,47 @@
+"""Writing files and folders whole or not at all: to a temporary name, then renamed."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike) -> Iterator[Path]:
+    """Yield a path to write to, which takes the place of ``path`` when all went well."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Path]:
+    """Yield an empty folder to fill, which takes the place of ``path`` when all went well.
+
+    A folder that is there already is replaced with ``force``, and stays as it was if anything
+    fails.
+    """
+    path = Path(path)
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists already")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    before = path.with_name(f".{path.name}.{os.getpid()}.before")
+    partial.mkdir()
+    try:
+        yield partial
+        if path.exists():
+            path.rename(before)
+        partial.rename(path)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        if before.exists():
+            if not path.exists():
+                before.rename(path)
+            shutil.rmtree(before, ignore_errors=True)

@@ -1,0 +1,51 @@
+"""The command line: from the file people have to the figure they publish.
+
+Exit codes: 0 all went well; 1 an error nobody foresaw; 2 wrong use or options; 3 the input cannot
+be read as it is; 4 the output cannot be written; 130 interrupted.
+"""
+
+from typing import Annotated
+
+import typer
+
+from ordinate.cli import about, data, fit, maps
+
+app = typer.Typer(
+    name="ordinate",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 all went well, 2 wrong use, 3 input cannot be read, 4 output cannot be "
+    "written, 130 interrupted, 1 anything else.",
+)
+app.command("fit")(fit.fit)
+app.command("check")(data.check)
+app.command("plot")(maps.plot)
+app.command("score")(maps.score)
+app.command("simulate")(data.simulate)
+app.command("convert")(data.convert)
+app.command("methods")(about.methods)
+app.command("demo")(about.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from ordinate import __version__
+
+        typer.echo(f"ordinate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def ordinate(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Coordinates from comparisons: a map of items from "which is closer to this one?"."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

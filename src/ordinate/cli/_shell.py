@@ -1,0 +1,187 @@
+"""What commands share: options, messages, progress, and errors that need no traceback."""
+
+import functools
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
+
+File = Annotated[Path, typer.Argument(help="The file with the answers.", show_default=False)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace output that is there already.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
+LayoutName = Annotated[
+    str, typer.Option(help="What the columns mean: see `ordinate check --help`.")
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="Columns by role, as in `anchor=head,near=winner,far=loser`."),
+]
+FirstId = Annotated[
+    int | None, typer.Option(help="Integer ids count from this number: 0 or 1.", min=0)
+]
+Odd = Annotated[
+    str | None,
+    typer.Option(help="Where the odd one stands, in three columns without names: first, ..."),
+]
+Positive = Annotated[
+    str | None, typer.Option(help="What a response of +1 calls nearer: first or second.")
+]
+KeepChecks = Annotated[bool, typer.Option(help="Keep check trials that the file marks.")]
+Excluded = Annotated[
+    str | None, typer.Option(help="Participants to leave out, separated by commas.")
+]
+MinTime = Annotated[
+    float | None, typer.Option(help="Leave out answers faster than this, in the file's unit.")
+]
+
+
+class CommandError(Exception):
+    """An error that one sentence explains, with the exit code it ends in."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Turn errors into one clear message and an exit code; ``debug`` shows the traceback."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        # A polite request to end is an interruption like any other: nothing half written stays.
+        signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            function(*args, **kwargs)
+        except (typer.Exit, typer.Abort):
+            raise
+        except KeyboardInterrupt:
+            _fail("interrupted; nothing was written", INTERRUPTED)
+        except BrokenPipeError:
+            raise typer.Exit(0) from None
+        except Exception as error:
+            if kwargs.get("debug"):
+                raise
+            _fail(*_explain(error))
+
+    return run
+
+
+def _interrupt(*_: Any) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    from ordinate.readers import ReadError
+
+    if isinstance(error, CommandError):
+        return str(error), error.code
+    if isinstance(error, ReadError):
+        return str(error), UNREADABLE
+    if isinstance(error, OSError):
+        return f"cannot write: {error}", UNWRITABLE
+    if isinstance(error, (ValueError, TypeError, MemoryError, ImportError)):
+        return str(error), WRONG_USE
+    return f"{type(error).__name__}: {error} (--debug shows where)", 1
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    typer.echo(message, err=True)
+    raise typer.Exit(code) from None
+
+
+def say(message: str, quiet: bool = False) -> None:
+    """Tell on standard error."""
+    if not quiet:
+        typer.echo(message, err=True)
+
+
+class Stages:
+    """Progress through a known number of stages, with the time left, on standard error.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        How long each stage took.
+    """
+
+    def __init__(self, advance: Callable[[str], None]) -> None:
+        self.seconds: dict[str, float] = {}
+        self._advance = advance
+        self._name: str | None = None
+        self._began = time.perf_counter()
+
+    def begin(self, name: str) -> None:
+        """End the stage at hand and begin the next."""
+        self.end()
+        self._name, self._began = name, time.perf_counter()
+        self._advance(name)
+
+    def end(self) -> None:
+        """End the stage at hand."""
+        if self._name is not None:
+            took = time.perf_counter() - self._began
+            self.seconds[self._name] = self.seconds.get(self._name, 0.0) + took
+        self._name = None
+
+
+@contextmanager
+def stages(total: int, quiet: bool) -> Iterator[Stages]:
+    """Show a bar on a terminal, a line per stage elsewhere, nothing if quiet."""
+    if quiet or not sys.stderr.isatty():
+        yield Stages(lambda name: say(f"{name} ...", quiet))
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("", total=total)
+        begun = False
+
+        def advance(name: str) -> None:
+            nonlocal begun
+            bar.update(task, description=name, advance=1 if begun else 0)
+            begun = True
+
+        yield Stages(advance)
+
+
+def roles(text: str | None) -> dict[str, str | int] | None:
+    """Read ``anchor=head,near=winner``; whole numbers count columns from 0."""
+    if text is None:
+        return None
+    found: dict[str, str | int] = {}
+    for part in text.split(","):
+        role, equals, column = part.partition("=")
+        if not equals or not role.strip() or not column.strip():
+            raise CommandError(
+                f"--columns {text!r}: write role=column pairs, as in "
+                "anchor=head,near=winner,far=loser",
+                WRONG_USE,
+            )
+        name = column.strip()
+        found[role.strip()] = int(name) if name.isdigit() else name
+    return found
+
+
+def names(text: str | None) -> list[str]:
+    """Read names separated by commas."""
+    return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]

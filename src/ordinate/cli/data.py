@@ -1,0 +1,231 @@
+"""Commands about data: check, convert, simulate."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ordinate.cli import _shell as shell
+
+COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
+Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
+
+
+def read_answers(
+    file: Path,
+    layout: str,
+    columns: str | None,
+    first_id: int | None,
+    odd: str | None,
+    positive: str | None,
+    keep_checks: bool,
+    exclude_participants: str | None,
+    min_response_time: float | None,
+) -> Any:
+    """Read a file with the options that all commands share."""
+    from ordinate import readers
+
+    return readers.read(
+        file,
+        layout=layout.replace("-", "_"),
+        columns=shell.roles(columns),
+        first_id=first_id,
+        odd=odd,
+        positive=positive,
+        keep_checks=keep_checks,
+        exclude_participants=shell.names(exclude_participants),
+        min_response_time=min_response_time,
+    )
+
+
+@shell.command
+def check(
+    file: shell.File,
+    layout: shell.LayoutName = "auto",
+    columns: shell.Columns = None,
+    first_id: shell.FirstId = None,
+    odd: shell.Odd = None,
+    positive: shell.Positive = None,
+    keep_checks: shell.KeepChecks = False,
+    exclude_participants: shell.Excluded = None,
+    min_response_time: shell.MinTime = None,
+    as_json: shell.AsJson = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Report what a file holds, and every problem with its remedy, the worst first.
+
+    Layouts: plain, response, salmon, next, odd_one_out, most_central, food100, votes, selection,
+    ranking. The layout is found from the columns; where it is not plain which, you are asked.
+
+    ```
+    ordinate check responses.csv
+    ordinate check triplets.csv --columns anchor=head,near=winner,far=loser
+    ordinate check things.txt --odd last
+    ```
+    """
+    from ordinate.advice import problems
+
+    reading = read_answers(
+        file,
+        layout,
+        columns,
+        first_id,
+        odd,
+        positive,
+        keep_checks,
+        exclude_participants,
+        min_response_time,
+    )
+    found = problems(reading.triplets, reading.notes)
+    summary = reading.triplets.summarise()
+    if as_json:
+        record = {
+            "file": str(file),
+            "layout": reading.layout,
+            "rows": reading.n_rows,
+            "rows_used": reading.n_used,
+            "notes": reading.notes,
+            "problems": [problem._asdict() for problem in found],
+            "data": summary.as_dict(),
+        }
+        typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        return
+    typer.echo(f"{file}: {reading.n_rows:,} rows, layout {reading.layout}\n")
+    typer.echo(f"{summary}\n")
+    for problem in found:
+        typer.secho(f"{problem.severity}: ", fg=COLOURS[problem.severity], bold=True, nl=False)
+        typer.echo(problem.what)
+        if problem.remedy:
+            typer.echo(f"    {problem.remedy}")
+    if not found:
+        typer.secho("no problems", fg="green")
+
+
+@shell.command
+def convert(
+    file: shell.File,
+    output: Output,
+    layout: shell.LayoutName = "auto",
+    columns: shell.Columns = None,
+    first_id: shell.FirstId = None,
+    odd: shell.Odd = None,
+    positive: shell.Positive = None,
+    keep_checks: shell.KeepChecks = False,
+    exclude_participants: shell.Excluded = None,
+    min_response_time: shell.MinTime = None,
+    force: shell.Force = False,
+    quiet: shell.Quiet = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Turn any layout into plain triplets: anchor, near, far, and who answered what.
+
+    The ending of the output says the format: .parquet, .csv, .tsv or .feather.
+
+    ```
+    ordinate convert responses.csv -o triplets.parquet
+    ordinate convert letters.csv -o triplets.csv
+    ```
+    """
+    _refuse_existing(output, force)
+    reading = read_answers(
+        file,
+        layout,
+        columns,
+        first_id,
+        odd,
+        positive,
+        keep_checks,
+        exclude_participants,
+        min_response_time,
+    )
+    for note in reading.notes:
+        shell.say(f"note: {note}", quiet)
+    write_table(output, reading.triplets.to_arrow())
+    shell.say(f"{len(reading.triplets):,} triplets in {output}", quiet)
+
+
+@shell.command
+def simulate(
+    output: Output,
+    n: Annotated[int, typer.Option("--n", help="Number of items.", min=3)] = 1000,
+    d: Annotated[int, typer.Option("--d", "-d", help="Number of dimensions.", min=1)] = 2,
+    c: Annotated[
+        float, typer.Option("--c", help="Triplets as a multiple of n log n, as in the paper.")
+    ] = 20.0,
+    triplets: Annotated[
+        int | None, typer.Option(help="Number of triplets, in place of --c.", min=1)
+    ] = None,
+    design: Annotated[str, typer.Option(help="uniform or landmarks.")] = "uniform",
+    landmarks: Annotated[
+        int | None, typer.Option(help="Number of landmarks; by default what suits the budget.")
+    ] = None,
+    noise: Annotated[str, typer.Option(help="btl, thurstone, none or the share wrong.")] = "btl",
+    distribution: Annotated[str, typer.Option(help="normal or uniform points.")] = "normal",
+    points: Annotated[
+        Path | None, typer.Option(help="Also write the true map to this CSV file.")
+    ] = None,
+    seed: shell.Seed = 0,
+    force: shell.Force = False,
+    quiet: shell.Quiet = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Simulate noisy answers about random points.
+
+    ```
+    ordinate simulate --n 500 --c 50 -o answers.csv --points truth.csv
+    ordinate simulate --n 100000 --c 20 --design landmarks -o answers.parquet
+    ```
+    """
+    import numpy as np
+
+    from ordinate import n_landmarks, sample_points, sample_triplets
+    from ordinate.map_files import write_map
+
+    for path in filter(None, (output, points)):
+        _refuse_existing(path, force)
+    m = round(c * n * np.log(n)) if triplets is None else triplets
+    truth = sample_points(n, d, distribution=distribution, random_state=seed)
+    options: dict[str, Any] = {}
+    if design == "landmarks":
+        options["landmarks"] = n_landmarks(n, d, m) if landmarks is None else landmarks
+    answers = sample_triplets(
+        truth, m, noise=_noise(noise), design=design, random_state=seed + 1, **options
+    )
+    write_table(output, answers.to_arrow())
+    shell.say(f"{m:,} triplets about {n:,} items in {output}", quiet)
+    if points is not None:
+        write_map(points, range(n), truth, {})
+        shell.say(f"the true map in {points}", quiet)
+
+
+def _noise(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _refuse_existing(path: Path, force: bool) -> None:
+    if path.exists() and not force:
+        raise shell.CommandError(f"{path} exists: --force replaces it", shell.UNWRITABLE)
+
+
+def write_table(path: Path, table: Any) -> None:
+    """Write an Arrow table in the format that the ending names."""
+    from pyarrow import csv, feather, parquet
+
+    from ordinate._writing import whole_file
+
+    writers: dict[str, Any] = {
+        ".parquet": parquet.write_table,
+        ".csv": csv.write_csv,
+        ".tsv": lambda t, p: csv.write_csv(t, p, csv.WriteOptions(delimiter="\t")),
+        ".feather": lambda t, p: feather.write_feather(t, str(p)),
+    }
+    if path.suffix.lower() not in writers:
+        raise shell.CommandError(
+            f"{path}: the ending must be one of {', '.join(writers)}", shell.WRONG_USE
+        )
+    with whole_file(path) as partial:
+        writers[path.suffix.lower()](table, partial)

@@ -1,0 +1,171 @@
+"""The command ``fit``: from raw file to labelled coordinates, figure and report."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ordinate.cli import _shell as shell
+from ordinate.cli.data import read_answers
+from ordinate.cli.maps import Colour, Images, Items, find_looks
+
+JUDGED = "--folds 0 judges nothing"
+
+
+@shell.command
+def fit(
+    file: shell.File,
+    dimensions: Annotated[
+        int, typer.Option("--dimensions", "-d", help="Dimensions of the map.", min=1)
+    ] = 2,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for the results; by default FILE-map."),
+    ] = None,
+    method: Annotated[str, typer.Option(help="auto, or one of `ordinate methods`.")] = "auto",
+    layout: shell.LayoutName = "auto",
+    columns: shell.Columns = None,
+    first_id: shell.FirstId = None,
+    odd: shell.Odd = None,
+    positive: shell.Positive = None,
+    keep_checks: shell.KeepChecks = False,
+    exclude_participants: shell.Excluded = None,
+    min_response_time: shell.MinTime = None,
+    images: Images = None,
+    items: Items = None,
+    colour: Colour = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(help=f"Parts that answers are held out in, to judge the map; {JUDGED}."),
+    ] = None,
+    noise: Annotated[str | None, typer.Option(help="btl or thurstone, for ste and loe.")] = None,
+    regularization: Annotated[
+        float | None, typer.Option(help="Ridge, against few answers per item.", min=0)
+    ] = None,
+    starts: Annotated[
+        int | None, typer.Option(help="Starts to try; the best map is kept.", min=1)
+    ] = None,
+    tol: Annotated[float | None, typer.Option(help="Where to stop; smaller is stricter.")] = None,
+    seed: shell.Seed = 0,
+    force: shell.Force = False,
+    quiet: shell.Quiet = False,
+    as_json: shell.AsJson = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Read answers, check them, fit a map, and write coordinates, figures and a report.
+
+    The folder gets `embedding.csv` (label, coordinates, triplets and accuracy per item),
+    `embedding.png` and `.svg`, `report.html` (interactive, opens offline) and `run.json` (every
+    setting, versions, input hash, timings, what was dropped and why). Accuracy is that on answers
+    the map has not seen.
+
+    ```
+    ordinate fit responses.csv
+    ordinate fit letters.csv -d 3 -o letters-3d --method tste
+    ordinate fit answers.csv --images pictures/ --items items.csv --colour kind
+    ```
+    """
+    from ordinate import analysis, methods
+    from ordinate._writing import whole_folder
+    from ordinate.advice import problems
+    from ordinate.run_folder import Story, fingerprint, write_run
+
+    folder = file.with_name(f"{file.name.split('.')[0]}-map") if output is None else output
+    if folder.exists() and not force:
+        raise shell.CommandError(
+            f"{folder} exists: --force replaces it, -o names another", shell.UNWRITABLE
+        )
+    total = 7 + (analysis.FOLDS if folds is None else folds)
+    with shell.stages(total, quiet) as stages:
+        stages.begin("reading")
+        reading = read_answers(
+            file,
+            layout,
+            columns,
+            first_id,
+            odd,
+            positive,
+            keep_checks,
+            exclude_participants,
+            min_response_time,
+        )
+        triplets = reading.triplets
+        stages.begin("checking")
+        found = problems(triplets, reading.notes)
+        looks = find_looks([str(label) for label in triplets.labels], images, items, colour)
+        choice = methods.choose(
+            triplets,
+            dimensions,
+            method,
+            noise=noise,
+            regularization=regularization,
+            n_starts=starts,
+            tol=tol,
+            random_state=seed,
+        )
+        result = analysis.analyse(
+            choice.estimator, triplets, folds=folds, random_state=seed, tell=stages.begin
+        )
+        stages.begin("hash of the input")
+        source = {
+            "file": str(file),
+            "sha256": fingerprint(file),
+            "layout": reading.layout,
+            "rows": reading.n_rows,
+            "rows used": reading.n_used,
+        }
+        story = Story(
+            title=title or file.name,
+            method=choice.name,
+            reason=choice.reason,
+            settings=plain(choice.estimator.get_params(deep=False)) | {"folds": folds},
+            source=source,
+            notes=reading.notes,
+            problems=found,
+            summary=triplets.summarise(),
+            seconds=stages.seconds,
+            command=shlex.join(["ordinate", *sys.argv[1:]]),
+        )
+        with whole_folder(folder, force=force) as partial:
+            record = write_run(partial, result, story, looks, stages.begin)
+    report(folder, record, result.warnings, quiet, as_json)
+
+
+def plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as values that JSON knows."""
+    known = (str, int, float, bool, type(None))
+    return {name: v if isinstance(v, known) else repr(v) for name, v in settings.items()}
+
+
+def report(
+    folder: Path, record: dict[str, Any], warned: list[str], quiet: bool, as_json: bool
+) -> None:
+    """Say what came out: the record as JSON, or a few lines."""
+    import json
+
+    if as_json:
+        typer.echo(json.dumps({"output": str(folder), **record}, indent=2, ensure_ascii=False))
+        return
+    for note in record["dropped"]:
+        shell.say(f"note: {note}", quiet)
+    for problem in record["problems"]:
+        if problem["severity"] != "note":
+            shell.say(f"{problem['severity']}: {problem['what']}. {problem['remedy']}", quiet)
+    for warning in warned:
+        shell.say(f"warning: {warning}", quiet)
+    if quiet:
+        return
+    held_out, result = record["held_out"], record["result"]
+    typer.echo(
+        f"{result['n_items']:,} items in {result['n_components']} dimensions by "
+        f"{record['method']} ({record['why']})"
+    )
+    if held_out is not None:
+        typer.echo(
+            f"held-out accuracy {held_out['accuracy']:.1%} ± {held_out['error']:.1%} "
+            f"({held_out['how']})"
+        )
+    typer.echo(f"{folder}/: embedding.csv, embedding.png, embedding.svg, report.html, run.json")

@@ -1,0 +1,199 @@
+"""Commands about maps: plot, score."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ordinate.cli import _shell as shell
+from ordinate.cli.data import read_answers
+
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+
+Embedding = Annotated[Path, typer.Argument(help="A map: embedding.csv.", show_default=False)]
+Images = Annotated[
+    Path | None, typer.Option(help="Folder with a picture per item, named by its label.")
+]
+Items = Annotated[
+    Path | None, typer.Option(help="CSV about the items: a column label, and others.")
+]
+Colour = Annotated[
+    str | None, typer.Option("--colour", "--color", help="Column to colour the items by.")
+]
+
+
+@shell.command
+def plot(
+    embedding: Embedding,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="PNG, SVG or PDF file.")
+    ] = None,
+    images: Images = None,
+    items: Items = None,
+    colour: Colour = None,
+    title: Annotated[str | None, typer.Option(help="Title above the map.")] = None,
+    caption: Annotated[str | None, typer.Option(help="Text below the map.")] = None,
+    width: Annotated[str, typer.Option(help="column, page or a number of mm.")] = "page",
+    force: shell.Force = False,
+    quiet: shell.Quiet = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Draw a map, with labels, pictures or colours.
+
+    ```
+    ordinate plot out/embedding.csv -o map.pdf --width column
+    ordinate plot out/embedding.csv --items items.csv --colour kind --images pictures/
+    ```
+    """
+    from ordinate.map_files import read_map
+    from ordinate.plotting import plot_map, save
+
+    path = embedding.with_suffix(".png") if output is None else output
+    if path.exists() and not force:
+        raise shell.CommandError(f"{path} exists: --force replaces it", shell.UNWRITABLE)
+    found = _readable(read_map, embedding)
+    looks = find_looks(found.labels, images, items, colour, found.columns)
+    figure = plot_map(
+        found.points,
+        found.labels,
+        images=looks.images,
+        colour=looks.colour,
+        colour_name=looks.colour_name,
+        title=title,
+        caption=caption,
+        width=float(width) if width.replace(".", "", 1).isdigit() else width,
+    )
+    save(figure, path)
+    shell.say(f"{path}", quiet)
+
+
+@shell.command
+def score(
+    embedding: Embedding,
+    file: shell.File,
+    layout: shell.LayoutName = "auto",
+    columns: shell.Columns = None,
+    first_id: shell.FirstId = None,
+    odd: shell.Odd = None,
+    positive: shell.Positive = None,
+    keep_checks: shell.KeepChecks = False,
+    exclude_participants: shell.Excluded = None,
+    min_response_time: shell.MinTime = None,
+    as_json: shell.AsJson = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Tell how many answers a map gets right.
+
+    ```
+    ordinate score out/embedding.csv new-answers.csv
+    ```
+    """
+    import numpy as np
+
+    from ordinate.map_files import read_map
+    from ordinate.metrics import correct
+
+    found = _readable(read_map, embedding)
+    triplets = read_answers(
+        file,
+        layout,
+        columns,
+        first_id,
+        odd,
+        positive,
+        keep_checks,
+        exclude_participants,
+        min_response_time,
+    ).triplets
+    row_of = {label: row for row, label in enumerate(found.labels)}
+    rows = np.array([row_of.get(str(label), -1) for label in triplets.labels])
+    unknown = triplets.labels[rows < 0].tolist()
+    if unknown:
+        raise shell.CommandError(
+            f"{len(unknown):,} items of {file} are not in {embedding}: {unknown[:10]}",
+            shell.UNREADABLE,
+        )
+    right = correct(found.points, rows[triplets.rows])
+    accuracy = float(np.average(right, weights=triplets.weight))
+    if as_json:
+        typer.echo(json.dumps({"accuracy": accuracy, "triplets": len(triplets)}))
+    else:
+        typer.echo(f"{accuracy:.2%} of {len(triplets):,} triplets")
+
+
+def find_looks(
+    labels: list[str],
+    images: Path | None,
+    items: Path | None,
+    colour: str | None,
+    known: dict[str, list] | None = None,
+) -> Any:
+    """Find pictures and colours of items, by their labels."""
+    from ordinate.run_folder import Looks
+
+    columns = dict(known or {})
+    if items is not None:
+        columns |= _item_columns(items, labels)
+    if colour is not None and colour not in columns:
+        raise shell.CommandError(
+            f"there is no column {colour!r} to colour by; --items names a CSV with a column label "
+            f"and others. Known: {', '.join(columns) or 'none'}",
+            shell.WRONG_USE,
+        )
+    return Looks(
+        None if images is None else _pictures(images, labels),
+        None if colour is None else columns[colour],
+        colour,
+    )
+
+
+def _pictures(folder: Path, labels: list[str]) -> dict[str, Path]:
+    """Pictures whose name, with or without its ending, is a label or a label's last part."""
+    if not folder.is_dir():
+        raise shell.CommandError(f"--images {folder}: there is no such folder", shell.UNREADABLE)
+    files = {p.name: p for p in sorted(folder.iterdir()) if p.suffix.lower() in PICTURES}
+    files |= {p.stem: p for p in files.values()}
+    found = {}
+    for label in labels:
+        for name in (label, Path(label).name, Path(label).stem):
+            if name in files:
+                found[label] = files[name]
+                break
+    if not found:
+        raise shell.CommandError(
+            f"--images {folder}: no picture there is named by a label, such as {labels[:3]}",
+            shell.UNREADABLE,
+        )
+    return found
+
+
+def _item_columns(path: Path, labels: list[str]) -> dict[str, list]:
+    """Columns of a CSV about items, in the order of the labels."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        options = csv.ConvertOptions(column_types={"label": pa.string()})
+        table = csv.read_csv(path, convert_options=options).to_pydict()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise shell.CommandError(f"--items {path}: {error}", shell.UNREADABLE) from None
+    if "label" not in table:
+        raise shell.CommandError(
+            f"--items {path} needs a column label; it has {', '.join(table)}", shell.UNREADABLE
+        )
+    row_of = {label: row for row, label in enumerate(table.pop("label"))}
+    missing = [label for label in labels if label not in row_of]
+    if missing:
+        raise shell.CommandError(
+            f"--items {path} lacks {len(missing):,} items: {missing[:10]}", shell.UNREADABLE
+        )
+    rows = [row_of[label] for label in labels]
+    return {name: [values[row] for row in rows] for name, values in table.items()}
+
+
+def _readable(read: Any, path: Path) -> Any:
+    try:
+        return read(path)
+    except ValueError as error:
+        raise shell.CommandError(str(error), shell.UNREADABLE) from None

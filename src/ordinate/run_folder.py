@@ -1,0 +1,215 @@
+"""The folder that a fit leaves behind: coordinates, figures, a report, and how they were made."""
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ordinate import __version__
+from ordinate._writing import whole_file
+from ordinate.advice import Problem
+from ordinate.analysis import Analysis
+from ordinate.map_files import write_map
+from ordinate.plotting import plot_map, save
+from ordinate.report import html_report
+from ordinate.summary import Summary
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
+BLOCK = 1 << 22
+
+
+class Story(NamedTuple):
+    """All that is told about a map beside the map itself.
+
+    Attributes
+    ----------
+    title : str
+    method : str
+    reason : str
+        Why this method.
+    settings : dict
+        Every option of the fit.
+    source : dict
+        File, layout, rows, hash.
+    notes : list of str
+        What was dropped, and why.
+    problems : list of Problem
+    summary : Summary
+    seconds : dict of str to float
+        Time of each stage.
+    command : str
+    """
+
+    title: str
+    method: str
+    reason: str
+    settings: dict[str, Any]
+    source: dict[str, Any]
+    notes: list[str]
+    problems: list[Problem]
+    summary: Summary
+    seconds: dict[str, float]
+    command: str
+
+
+class Looks(NamedTuple):
+    """How items look in figures: pictures by label, and a column to colour them by."""
+
+    images: Mapping[str, Path] | None = None
+    colour: list | None = None
+    colour_name: str | None = None
+
+
+def write_run(
+    folder: Path,
+    analysis: Analysis,
+    story: Story,
+    looks: Looks,
+    tell: Callable[[str], None] = lambda stage: None,
+) -> dict[str, Any]:
+    """Write all files into a folder; return what went into ``run.json``."""
+    model = analysis.model
+    labels = [str(label) for label in model.labels_]
+    columns: dict[str, Any] = {
+        "triplets": analysis.triplets_per_item,
+        "accuracy": analysis.accuracy_per_item.round(4),
+    }
+    coloured = {} if looks.colour is None else {str(looks.colour_name): looks.colour}
+    write_map(folder / "embedding.csv", labels, model.embedding_, columns | coloured)
+    tell("figure")
+    figure = plot_map(
+        model.embedding_,
+        labels,
+        images=looks.images,
+        colour=looks.colour,
+        colour_name=looks.colour_name,
+        caption=caption(analysis, story),
+    )
+    save(figure, folder / "embedding.png")
+    save(figure, folder / "embedding.svg")
+    tell("report")
+    with whole_file(folder / "report.html") as path:
+        path.write_text(_page(analysis, story, looks, columns, coloured, labels), encoding="utf-8")
+    tell("record")
+    record = describe(analysis, story)
+    with whole_file(folder / "run.json") as path:
+        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+        path.write_text(text + "\n", encoding="utf-8")
+    return record
+
+
+def caption(analysis: Analysis, story: Story) -> str:
+    """What the map is, and how good it is."""
+    text = (
+        f"{len(analysis.model.labels_):,} items by {story.method.upper()} from "
+        f"{story.summary.n_rows:,} triplets."
+    )
+    if analysis.held_out is not None:
+        text += f" Held-out accuracy {_percent(analysis)}."
+    return text
+
+
+def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
+    """Return everything that makes the run repeatable, as plain values for JSON."""
+    model, held_out = analysis.model, analysis.held_out
+    result = {
+        "n_items": len(model.labels_),
+        "n_components": int(model.embedding_.shape[1]),
+        "n_without_place": int(np.isnan(model.embedding_).any(axis=1).sum()),
+        "converged": bool(model.converged_),
+        "loss": _number(getattr(model, "loss_", None)),
+        "n_iterations": getattr(model, "n_iter_", None),
+        "n_passes": _number(getattr(model, "n_passes_", None)),
+        "start": getattr(getattr(model, "start_", None), "name", None),
+    }
+    return {
+        "ordinate": __version__,
+        "command": story.command,
+        "method": story.method,
+        "why": story.reason,
+        "settings": story.settings,
+        "input": story.source,
+        "dropped": story.notes,
+        "problems": [problem._asdict() for problem in story.problems],
+        "data": story.summary.as_dict(),
+        "held_out": None if held_out is None else held_out._asdict(),
+        "result": result,
+        "warnings": analysis.warnings,
+        "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of what the map depends on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def fingerprint(path: str | os.PathLike) -> str:
+    """Return the SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _page(
+    analysis: Analysis,
+    story: Story,
+    looks: Looks,
+    columns: dict[str, Any],
+    coloured: dict[str, list],
+    labels: list[str],
+) -> str:
+    facts = {
+        "command": story.command,
+        "method": f"{story.method}: {story.reason}",
+        **{f"setting: {name}": value for name, value in story.settings.items()},
+        **{f"input: {name}": value for name, value in story.source.items()},
+        **{f"dropped {k}": note for k, note in enumerate(story.notes, start=1)},
+        **{f"warning {k}": text for k, text in enumerate(analysis.warnings, start=1)},
+        **{f"seconds: {name}": f"{value:.2f}" for name, value in story.seconds.items()},
+        "ordinate": __version__,
+        **versions(),
+    }
+    held_out = analysis.held_out
+    return html_report(
+        analysis.model.embedding_,
+        labels,
+        title=story.title,
+        accuracy_per_item=columns["accuracy"],
+        triplets_per_item=columns["triplets"],
+        images=looks.images,
+        columns=coloured,
+        participants=analysis.participants or None,
+        history=getattr(analysis.model, "history_", None),
+        summary=story.summary.lines(),
+        problems=story.problems,
+        facts={name: str(value) for name, value in facts.items()},
+        held_out=None
+        if held_out is None
+        else {
+            "accuracy": held_out.accuracy,
+            "n_triplets": held_out.n_triplets,
+            "standard error": f"{held_out.error:.1%}",
+            "where": held_out.how,
+        },
+    )
+
+
+def _percent(analysis: Analysis) -> str:
+    held_out = analysis.held_out
+    if held_out is None:
+        return "unknown"
+    return f"{held_out.accuracy:.1%} ± {held_out.error:.1%}"
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(value)
