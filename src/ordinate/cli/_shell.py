@@ -1,6 +1,7 @@
 """What commands share: options, messages, progress, and errors that need no traceback."""
 
 import functools
+import re
 import signal
 import sys
 import time
@@ -86,12 +87,21 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, CommandError):
         return str(error), error.code
     if isinstance(error, ReadError):
-        return str(error), UNREADABLE
+        return _as_options(str(error)), UNREADABLE
     if isinstance(error, OSError):
         return f"cannot write: {error}", UNWRITABLE
     if isinstance(error, (ValueError, TypeError, MemoryError, ImportError)):
         return str(error), WRONG_USE
     return f"{type(error).__name__}: {error} (--debug shows where)", 1
+
+
+def _as_options(message: str) -> str:
+    """Name options as they are written here: ``layout='plain'`` is ``--layout plain``."""
+    return re.sub(
+        r"\b(layout|odd|positive|first_id)=('?)(\w+)\2",
+        lambda found: f"--{found[1].replace('_', '-')} {found[3]}",
+        message,
+    )
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -153,7 +153,7 @@ def report(
         shell.say(f"note: {note}", quiet)
     for problem in record["problems"]:
         if problem["severity"] != "note":
-            shell.say(f"{problem['severity']}: {problem['what']}. {problem['remedy']}", quiet)
+            shell.say(f"{problem['severity']}: {problem['what']} ({problem['remedy']})", quiet)
     for warning in warned:
         shell.say(f"warning: {warning}", quiet)
     if quiet:

@@ -141,6 +141,8 @@ def find_looks(
             f"and others. Known: {', '.join(columns) or 'none'}",
             shell.WRONG_USE,
         )
+    if colour is not None and all(value is None for value in columns[colour]):
+        raise shell.CommandError(f"the column {colour!r} has no values", shell.WRONG_USE)
     return Looks(
         None if images is None else _pictures(images, labels),
         None if colour is None else columns[colour],

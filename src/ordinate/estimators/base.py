@@ -27,6 +27,11 @@ class Embedder(BaseEstimator):
         if self.device not in (None, "cpu"):
             raise ValueError(f"device must be None or 'cpu'; got {self.device!r}")
         triplets = as_triplets(X, n_items=self.n_items)
+        if n_components >= triplets.n_items:
+            raise ValueError(
+                f"n_components must be less than the number of items, {triplets.n_items:,}; got "
+                f"{n_components:,}"
+            )
         self.n_features_in_ = 3
         self.labels_ = triplets.labels
         return triplets, n_components

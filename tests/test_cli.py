@@ -1,0 +1,340 @@
+"""The command line, from file to folder; most runs in this process, some as users start it."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from ordinate import sample_points, sample_triplets
+from ordinate.cli import app
+from ordinate.map_files import read_map
+
+FIXTURES = Path(__file__).parent / "fixtures"
+COMMANDS = ["fit", "check", "plot", "score", "simulate", "convert", "methods", "demo"]
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Run a command; relative paths are in a fresh folder."""
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+
+    def call(*words, code=0):
+        result = runner.invoke(app, [str(word) for word in words])
+        assert result.exit_code == code, result.output + result.stderr
+        return result
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """A CSV with labels, answers and participants."""
+    points = sample_points(40, 2, random_state=0)
+    triplets = sample_triplets(points, 6000, random_state=1)
+    path = tmp_path_factory.mktemp("answers") / "answers.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["anchor", "near", "far", "participant"])
+        for row, (a, b, c) in enumerate(triplets.rows):
+            writer.writerow([f"Käse {a}", f"Käse {b}", f"Käse {c}", f"p{row % 7}"])
+    return path
+
+
+def test_fit_leaves_everything_behind(run, answers):
+    result = run("fit", answers, "-o", "out", "--seed", 3)
+    assert sorted(os.listdir("out")) == [
+        "embedding.csv",
+        "embedding.png",
+        "embedding.svg",
+        "report.html",
+        "run.json",
+    ]
+    assert os.listdir(".") == ["out"]
+    found = read_map("out/embedding.csv")
+    assert len(found.labels) == 40
+    assert "Käse 7" in found.labels
+    assert found.points.shape == (40, 2)
+    assert sum(found.columns["triplets"]) == 18_000
+    assert 0.4 < min(found.columns["accuracy"]) < max(found.columns["accuracy"]) < 0.95
+    record = json.loads(Path("out/run.json").read_text())
+    assert record["settings"]["random_state"] == 3
+    assert record["method"] == "ste"
+    assert record["input"]["rows"] == 6000
+    assert len(record["input"]["sha256"]) == 64
+    assert record["held_out"]["n_triplets"] == 6000
+    assert 0.6 < record["held_out"]["accuracy"] < 0.9
+    assert record["result"]["converged"]
+    assert {"reading", "figure", "report"} <= set(record["seconds"])
+    assert f"{record['held_out']['accuracy']:.1%}" in result.output
+    assert "reading ..." in result.stderr
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "Käse 7" in page
+    assert "p3" in page
+    assert "Käse 7" in Path("out/embedding.svg").read_text(encoding="utf-8")
+    with Image.open("out/embedding.png") as picture:
+        assert picture.width > 1000
+
+
+def test_the_same_seed_gives_the_same_files(run, answers):
+    for folder in ("one", "two"):
+        run("fit", answers, "-o", folder, "--folds", 2, "-q")
+    for name in ("embedding.csv", "embedding.svg"):
+        assert Path("one", name).read_bytes() == Path("two", name).read_bytes()
+
+
+def test_quiet_and_json(run, answers):
+    result = run("fit", answers, "-o", "quiet", "-q", "--folds", 0)
+    assert result.output == ""
+    result = run("fit", answers, "-o", "json", "--json", "-q", "--folds", 0)
+    record = json.loads(result.stdout)
+    assert record["output"] == "json"
+    assert record["held_out"] is None
+    record.pop("output")
+    assert record == json.loads(Path("json/run.json").read_text())
+
+
+def test_an_existing_folder_is_kept(run, answers):
+    Path("out").mkdir()
+    Path("out/thesis.txt").write_text("years of work")
+    result = run("fit", answers, "-o", "out", code=4)
+    assert "out exists: --force replaces it" in result.stderr
+    assert Path("out/thesis.txt").read_text() == "years of work"
+    # What fails on the way leaves the old folder as it was.
+    run("fit", answers, "-o", "out", "--force", "-d", 60, code=2)
+    assert os.listdir("out") == ["thesis.txt"]
+    run("fit", answers, "-o", "out", "--force", "--folds", 0)
+    assert "thesis.txt" not in os.listdir("out")
+    assert os.listdir(".") == ["out"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("absent.csv", None, "no such file"),
+        ("empty.csv", b"", "empty"),
+        ("binary.csv", bytes(range(256)) * 20, ""),
+        ("cut.parquet", b"PAR1\x15\x04\x15\x10", ""),
+        ("cut.csv.gz", b"\x1f\x8b\x08\x00\x00\x00", ""),
+        ("strange.csv", b"x,y\n1,2\n", "no three columns"),
+        ("ids.csv", b"1,2,3\n2,1,3\n3,1,2\n", "--layout plain"),
+        ("twice.csv", b"anchor,near,far\na,b,b\n", "line 2"),
+    ],
+)
+@pytest.mark.parametrize("command", ["fit", "check", "convert"])
+def test_files_that_cannot_be_read(run, command, name, content, message):
+    import re
+
+    if content is not None:
+        Path(name).write_bytes(content)
+    options = {"fit": ["-o", "out"], "convert": ["-o", "x.csv"], "check": []}[command]
+    result = run(command, name, *options, code=3)
+    assert result.stderr.count("error: ") == 1
+    assert "Traceback" not in result.stderr
+    assert re.search(message, result.stderr, re.IGNORECASE)
+    assert not Path("out").exists()
+    assert not Path("x.csv").exists()
+
+
+def test_folders_that_cannot_be_written(run, answers, monkeypatch):
+    Path("file").write_text("")
+    result = run("fit", answers, "-o", "file/out", "--folds", 0, code=4)
+    assert "cannot write" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "tsne"], "method must be one of"),
+        (["--method", "soe", "--noise", "btl"], "soe has no option noise"),
+        (["--columns", "anchor"], "role=column"),
+        (["--colour", "kind"], "no column 'kind'"),
+        (["--layout", "unknown"], "layout must be one of"),
+        (["--method", "loe", "-d", "38"], "landmarks"),
+        (["-d", "40"], "n_components must be less than the number of items, 40"),
+    ],
+)
+def test_wrong_use(run, answers, options, message):
+    result = run("fit", answers, "-o", "out", *options, code=2)
+    assert message in result.stderr
+    assert not Path("out").exists()
+
+
+def test_debug_shows_the_traceback(run, answers):
+    runner = CliRunner()
+    result = runner.invoke(app, ["fit", str(answers), "--method", "x", "-o", "out", "--debug"])
+    assert isinstance(result.exception, ValueError)
+
+
+def test_check_tells_problems_and_remedies(run):
+    Path("two.csv").write_text("anchor,near,far\na,b,c\nd,e,f\n")
+    result = run("check", "two.csv")
+    assert "error: the items fall into 2 parts" in result.output
+    assert "layout plain" in result.output
+    record = json.loads(run("check", "two.csv", "--json").stdout)
+    assert record["problems"][0]["severity"] == "error"
+    assert record["problems"][0]["remedy"]
+    assert record["data"]["n_rows"] == 2
+
+
+def test_methods_are_shown(run):
+    output = run("methods").output
+    for name in ("ste", "tste", "ckl", "soe", "gnmds", "loe", "ste-ker", "ste-proj", "gnmds-ker"):
+        assert name in output
+
+
+@pytest.mark.parametrize("method", ["tste", "ckl", "soe", "gnmds", "loe", "ste-proj"])
+def test_every_method_fits(run, answers, method):
+    run("fit", answers, "-o", "out", "--method", method, "--folds", 0, "-q")
+    assert json.loads(Path("out/run.json").read_text())["method"] == method
+
+
+@pytest.mark.parametrize("dimensions", [1, 3])
+def test_other_dimensions(run, answers, dimensions):
+    run("fit", answers, "-o", "out", "-d", dimensions, "--folds", 0, "-q")
+    assert read_map("out/embedding.csv").points.shape == (40, dimensions)
+
+
+def test_few_answers_get_a_ridge_and_say_so(run):
+    run("simulate", "--n", 60, "--triplets", 400, "-o", "few.csv")
+    result = run("fit", "few.csv", "-o", "out")
+    assert "with a ridge of 1, as answers are few" in result.output
+    assert "warning: 400 answers about 60 items are few" in result.stderr
+
+
+def test_simulate_fit_score_plot(run):
+    run("simulate", "--n", 50, "--triplets", 20_000, "-o", "train.csv", "--points", "truth.csv")
+    run("simulate", "--n", 50, "--triplets", 4000, "--noise", "none", "-o", "test.parquet")
+    run("fit", "train.csv", "-o", "out", "--folds", 0)
+    accuracy = json.loads(run("score", "out/embedding.csv", "test.parquet", "--json").stdout)
+    assert accuracy["triplets"] == 4000
+    assert accuracy["accuracy"] > 0.9
+    assert json.loads(run("score", "truth.csv", "test.parquet", "--json").stdout)["accuracy"] == 1
+    assert "100.00% of 4,000" in run("score", "truth.csv", "test.parquet").output
+    for name in ("map.pdf", "map.svg"):
+        run("plot", "out/embedding.csv", "-o", name, "--colour", "triplets", "--width", "column")
+        assert Path(name).stat().st_size > 1000
+    run("plot", "out/embedding.csv", "-o", "map.svg", code=4)
+    run("plot", "out/embedding.csv", "-o", "other.svg", "--colour", "accuracy", code=2)
+    run("plot", "train.csv", "-o", "other.svg", code=3)
+    run("score", "out/embedding.csv", "nowhere.csv", code=3)
+    Path("other.csv").write_text("anchor,near,far\nx,1,2\n")
+    assert (
+        "not in out/embedding.csv: ['x']"
+        in run("score", "out/embedding.csv", "other.csv", code=3).stderr
+    )
+
+
+def test_simulation_about_landmarks_and_its_seed(run):
+    for name, seed in (("a.csv", 1), ("b.csv", 1), ("c.csv", 2)):
+        run("simulate", "--n", 100, "--c", 20, "--design", "landmarks", "--seed", seed, "-o", name)
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes() != Path("c.csv").read_bytes()
+    rows = np.loadtxt("a.csv", delimiter=",", skiprows=1, dtype=int)
+    assert len(np.unique(rows[:, 0])) < 25
+    run("simulate", "-o", "a.csv", code=4)
+    run("simulate", "-o", "a.xlsx", code=2)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
+def test_convert_loses_nothing(run, answers, ending):
+    run("convert", answers, "-o", f"x.{ending}")
+    first = json.loads(run("check", answers, "--json").stdout)["data"]
+    again = json.loads(run("check", f"x.{ending}", "--json").stdout)["data"]
+    assert {**first, "n_answers": None} == {**again, "n_answers": None}
+
+
+def test_pictures_and_colours(run, answers):
+    Path("pictures").mkdir()
+    for k in range(40):
+        Image.new("RGB", (20, 20), (6 * k, 0, 0)).save(f"pictures/Käse {k}.png")
+    rows = "".join(f"Käse {k},{'hard' if k % 2 else 'soft'}\n" for k in range(40))
+    Path("items.csv").write_text("label,kind\n" + rows, encoding="utf-8")
+    run(
+        *("fit", answers, "-o", "out", "--folds", 0, "--images", "pictures"),
+        *("--items", "items.csv", "--colour", "kind"),
+    )
+    assert set(read_map("out/embedding.csv").columns["kind"]) == {"hard", "soft"}
+    assert "data:image/webp" in Path("out/report.html").read_text(encoding="utf-8")
+    Path("none").mkdir()
+    result = run("fit", answers, "-o", "new", "--images", "none", code=3)
+    assert "no picture there is named by a label" in result.stderr
+    Path("items.csv").write_text("label,kind\nKäse 1,soft\n", encoding="utf-8")
+    assert (
+        "lacks 39 items" in run("fit", answers, "-o", "new", "--items", "items.csv", code=3).stderr
+    )
+
+
+def test_what_was_left_out_is_told(run, answers):
+    result = run("fit", answers, "-o", "out", "--exclude-participants", "p1,p2", "--folds", 0)
+    record = json.loads(Path("out/run.json").read_text())
+    assert len(record["dropped"]) == 1
+    assert "1,714" in record["dropped"][0]
+    assert "note: " in result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_examples(run, command):
+    output = run(command, "--help").output
+    assert f"ordinate {command}" in output
+
+
+def test_the_demo_draws_its_picture(run):
+    result = run("demo", "-o", "new/digits.png", "--triplets", 300_000)
+    assert "purity of 10 clusters:" in result.output
+    with Image.open("new/digits.png") as picture:
+        assert picture.width > 800
+        # Digits in colour on white: neither blank nor black.
+        dark = (np.asarray(picture.convert("L")) < 200).mean()
+    assert 0.01 < dark < 0.5
+    assert os.listdir("new") == ["digits.png"]
+
+
+def start(*words, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "ordinate", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_as_a_process():
+    process = start("--version")
+    assert process.communicate()[0].startswith("ordinate ")
+
+
+def test_completion_of_commands():
+    env = {
+        **os.environ,
+        "_ORDINATE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "ordinate s",
+        "COMP_CWORD": "1",
+    }
+    done = subprocess.run(
+        [Path(sys.executable).with_name("ordinate")], env=env, capture_output=True, text=True
+    )
+    assert set(done.stdout.split()) >= {"score", "simulate"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_nothing_half_written(tmp_path, number):
+    process = start("simulate", "--n", 1000, "--triplets", 20_000_000, "-o", tmp_path / "big.csv")
+    # Wait until it writes.
+    until = time.monotonic() + 60
+    while not list(tmp_path.iterdir()) and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in errors
+    assert list(tmp_path.iterdir()) == []
