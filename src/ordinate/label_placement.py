@@ -53,10 +53,10 @@ def place_labels(
     n = len(points)
     centres = np.full((n, 2), np.nan)
     rings = RINGS[: 1 + sum(n <= limit for limit in RING_LIMITS)]
-    scene = _Scene(points, sizes, radii, frame, gap, centres)
     named = ~np.isnan(sizes[:, 0])
     if not named.any():
         return centres
+    scene = _Scene(points, sizes, radii, frame, gap, centres)
     order = _crowded_first(points, 4 * np.median(sizes[named, 1]))
     order = order[named[order]]
     for _ in range(N_SWEEPS if len(rings) > 1 else 1):
@@ -103,6 +103,9 @@ class _Scene:
         self.points, self.sizes, self.radii = points, sizes, radii
         self.low, self.high = np.array(frame[:2]), np.array(frame[2:])
         self.gap, self.centres = gap, centres
+        widest = np.nanmax(sizes, axis=0)
+        # How far from its point the far side of a label can be, at most.
+        self.reach = widest + radii.max(axis=0) + gap + RINGS[-1] * widest[1]
         angles = 2 * np.pi * np.arange(N_ANGLES) / N_ANGLES
         self.directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
         # Right is read most easily, then left, above, below; slanted places come last.
@@ -118,12 +121,16 @@ class _Scene:
         near = (reach < far + self.radii + 2 * self.gap).all(axis=1)
         near[i] = False
         around = np.flatnonzero(near)
+        # NaN, of labels without a place, is never near.
+        placed = np.flatnonzero(
+            (np.abs(self.centres - self.points[i]) < 2 * self.reach).all(axis=1)
+        )
         for ring in rings:
             places = self._candidates(i, ring)
             free = self._free_of_markers(places, i, around)
             costs = self.dislike[free] + self._crowding(places[free], i, around)
             places = places[free]
-            clear = self._free_of_labels(places, i, around)
+            clear = self._free_of_labels(places, i, around, placed)
             if clear.any():
                 costs = np.where(clear, costs, np.inf)
                 return places[np.argmin(np.round(costs, 6))]
@@ -147,11 +154,12 @@ class _Scene:
         room = np.abs(places[:, None] - self.points[around]) - half - self.radii[around]
         return 0.6 * (room < 2 * self.gap).all(axis=2).sum(axis=1)
 
-    def _free_of_labels(self, places: np.ndarray, i: int, around: np.ndarray) -> np.ndarray:
+    def _free_of_labels(
+        self, places: np.ndarray, i: int, around: np.ndarray, placed: np.ndarray
+    ) -> np.ndarray:
         """Say which places hit no label, and neither cross a leader line nor are crossed by one."""
         if len(places) == 0:
             return np.zeros(0, dtype=bool)
-        placed = np.flatnonzero(~np.isnan(self.centres[:, 0]))
         size, others = self.sizes[i], self.sizes[placed]
         room = np.abs(places[:, None] - self.centres[placed]) - (size + others) / 2
         hit = (room < 0).all(axis=2).any(axis=1)

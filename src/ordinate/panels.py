@@ -200,8 +200,9 @@ def text_sizes(figure: "Figure", labels: list[str], font_size: float) -> np.ndar
 
     renderer = figure.canvas.get_renderer()
     text = Text(size=font_size, linespacing=1.0, parse_math=False, figure=figure)
-    sizes = {}
-    for label in set(labels):
+    # The figure keeps what has been measured: labels are asked about several times.
+    sizes = figure.__dict__.setdefault("_ordinate_text_sizes", {}).setdefault(font_size, {})
+    for label in set(labels) - set(sizes):
         text.set_text(label)
         extent = text.get_window_extent(renderer)
         sizes[label] = (extent.width, extent.height) if label.strip() else (np.nan, np.nan)

@@ -11,6 +11,7 @@ from ordinate._parallel import blocks, n_threads, run
 
 LARGEST_ID = np.iinfo(np.int32).max - 1
 SCAN_BLOCK = 1 << 20
+FEW_ROWS = 1 << 18
 
 
 def check_rows(rows: Any, n_items: int | None) -> tuple[np.ndarray, int, bool]:
@@ -31,7 +32,8 @@ def check_rows(rows: Any, n_items: int | None) -> tuple[np.ndarray, int, bool]:
     array = read_only(np.ascontiguousarray(array))
     limit = LARGEST_ID + 1 if n_items is None else n_items
     parts = blocks(len(array), SCAN_BLOCK)
-    scan = backends.load().scan_rows
+    # A few rows are scanned sooner than the compiled kernel is loaded.
+    scan = backends.load("auto" if len(array) > FEW_ROWS else "numpy").scan_rows
     scans = run(lambda part: scan(array[part], limit), parts)
     n_bad = sum(bad for bad, _, _, _ in scans)
     if n_bad:

@@ -33,6 +33,13 @@ def count_anchors(rows: np.ndarray, n_items: int) -> np.ndarray:
     return np.bincount(rows[:, 0], minlength=n_items)
 
 
+def count_mentions(rows: np.ndarray, n_items: int) -> np.ndarray:
+    """Count the rows that each item occurs in, as an anchor and otherwise: an array (2, n)."""
+    anchor, near, far = rows.T
+    others = np.bincount(near, minlength=n_items) + np.bincount(far, minlength=n_items)
+    return np.array([np.bincount(anchor, minlength=n_items), others])
+
+
 def anchor_starts(rows: np.ndarray, n_items: int) -> np.ndarray:
     """Find the first row of each anchor, and the end, in rows whose anchors are in order."""
     return np.searchsorted(rows[:, 0], np.arange(n_items + 1))
@@ -158,8 +165,8 @@ def loss_sums(
     pull = 2 * (slope * slope_near)[:, None] * to_near
     push = 2 * (slope * slope_far)[:, None] * to_far
     gradient = np.zeros_like(points)
-    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
-        np.add.at(gradient, item, change)
+    for item, change in zip(_items(rows), (pull - push, -pull, push), strict=True):
+        gradient += _scatter(item, change, len(points))
     return float(value.sum()), gradient
 
 
@@ -177,38 +184,67 @@ def curvature_sums(
     Both are sums over triplets of a weight times the outer product of the derivative of z, the
     penalty's argument: the curvature of the penalty, and the square of its slope.
     """
-    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, link, shape, margin)
-    curvature, slope = PENALTIES[penalty].curvature(z), PENALTIES[penalty].slope(z)
-    if len(weight):
-        # A row seen w times adds w independent gradients.
-        curvature, slope = curvature * weight, slope * np.sqrt(weight)
-    pull, push = 2 * slope_near[:, None] * to_near, 2 * slope_far[:, None] * to_far
+    curvature, square, pull, push = curvature_terms(
+        rows, weight, points, link, shape, penalty, margin
+    )
     n, d = points.shape
     blocks, spread = np.zeros((n, d, d)), np.zeros((n, d, d))
-    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
-        outer = change[:, :, None] * change[:, None, :]
-        np.add.at(blocks, item, curvature[:, None, None] * outer)
-        np.add.at(spread, item, (slope**2)[:, None, None] * outer)
+    for item, change in zip(_items(rows), (pull - push, -pull, push), strict=True):
+        outer = (change[:, :, None] * change[:, None, :]).reshape(len(rows), d * d)
+        blocks += _scatter(item, curvature[:, None] * outer, n).reshape(n, d, d)
+        spread += _scatter(item, square[:, None] * outer, n).reshape(n, d, d)
     return blocks, spread
+
+
+def curvature_terms(
+    rows: np.ndarray,
+    weight: np.ndarray,
+    points: np.ndarray,
+    link: int,
+    shape: float,
+    penalty: int,
+    margin: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Per triplet: the penalty's curvature and squared slope, and z's derivatives by near and far.
+
+    The derivatives (m, d) are those of the link by the anchor's coordinates.
+    """
+    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, link, shape, margin)
+    curvature, square = PENALTIES[penalty].curvature(z), PENALTIES[penalty].slope(z) ** 2
+    if len(weight):
+        # A row seen w times adds w independent gradients.
+        curvature, square = curvature * weight, square * weight
+    return curvature, square, 2 * slope_near[:, None] * to_near, 2 * slope_far[:, None] * to_far
 
 
 def similarity_sums(rows: np.ndarray, weight: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Product of S + S' with ``vectors`` (n, k), S_ij = times j was far from i minus times near."""
-    anchor, near, far = rows.T
-    w = weight[:, None] if len(weight) else 1.0
-    product = np.zeros_like(vectors)
-    np.add.at(product, anchor, w * (vectors[far] - vectors[near]))
-    np.add.at(product, far, w * vectors[anchor])
-    np.add.at(product, near, -w * vectors[anchor])
-    return product
+    from scipy.sparse import coo_array
+
+    anchor, near, far = _items(rows)
+    n, m = len(vectors), len(rows)
+    w = weight if len(weight) else np.ones(m)
+    ends = (np.concatenate([anchor, anchor]), np.concatenate([far, near]))
+    S = coo_array((np.concatenate([w, -w]), ends), shape=(n, n)).tocsr()
+    return (S @ vectors + S.T @ vectors).astype(vectors.dtype)
 
 
 def _triplet_terms(
     rows: np.ndarray, points: np.ndarray, link: int, shape: float, margin: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    anchor, near, far = rows.T
+    anchor, near, far = _items(rows)
     to_near, to_far = points[anchor] - points[near], points[anchor] - points[far]
-    u, v = (to_near**2).sum(axis=1), (to_far**2).sum(axis=1)
+    u, v = np.einsum("ma,ma->m", to_near, to_near), np.einsum("ma,ma->m", to_far, to_far)
     f = LINKS[link]
     z = f.value(u, shape) - f.value(v, shape) + margin
     return to_near, to_far, f.slope(u, shape), f.slope(v, shape), z
+
+
+def _items(rows: np.ndarray) -> np.ndarray:
+    """Anchors, near and far items, as NumPy likes its indices."""
+    return np.ascontiguousarray(rows.T, dtype=np.intp)
+
+
+def _scatter(item: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
+    """Add the rows of ``values`` (m, k) up by item: an array (n, k)."""
+    return np.stack([np.bincount(item, column, n) for column in values.T], axis=1)

@@ -68,16 +68,19 @@ def fit(
     ordinate fit answers.csv --images pictures/ --items items.csv --colour kind
     ```
     """
-    from ordinate import analysis, methods
-    from ordinate._writing import whole_folder
-    from ordinate.advice import problems
-    from ordinate.run_folder import Story, fingerprint, write_run
+    from ordinate.backends.compiling import compile_beside
 
     folder = file.with_name(f"{file.name.split('.')[0]}-map") if output is None else output
     if folder.exists() and not force:
         raise shell.CommandError(
             f"{folder} exists: --force replaces it, -o names another", shell.UNWRITABLE
         )
+    end_compiling = compile_beside()
+    from ordinate import analysis, methods
+    from ordinate._writing import whole_folder
+    from ordinate.advice import problems
+    from ordinate.run_folder import Story, fingerprint, write_run
+
     total = 7 + (analysis.FOLDS if folds is None else folds)
     with shell.stages(total, quiet) as stages:
         stages.begin("reading")
@@ -106,6 +109,7 @@ def fit(
             tol=tol,
             random_state=seed,
         )
+        end_compiling()
         result = analysis.analyse(
             choice.estimator, triplets, folds=folds, random_state=seed, tell=stages.begin
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from ordinate import backends
 from ordinate._parallel import blocks, run
+from ordinate.backends import numpy_
 from ordinate.losses import Loss
 from ordinate.rows import read_only
 from ordinate.triplets import Triplets
@@ -17,6 +18,7 @@ from ordinate.triplets import Triplets
 # Each part has sums of its own for all items, and costs some of Python's time.
 MOST_PARTS = 8
 SMALL_PART = 1 << 16  # of triplets with a map
+CONNECTING = 10  # rows per item that should connect all items
 NO_WEIGHT = np.empty(0)
 
 
@@ -96,25 +98,22 @@ class TripletStore:
     @cached_property
     def counts(self) -> np.ndarray:
         """How many rows each item occurs in, as an anchor and otherwise: two arrays (n,)."""
-
-        def count(part: slice) -> np.ndarray:
-            rows = self.rows[part]
-            anchor = self.backend.count_anchors(rows.view(np.int32), self.n_items)
-            pairs = self.backend.count_sums(rows[:, 1:], NO_WEIGHT, self.n_items, np.float64)
-            return np.array([anchor, pairs[0] + pairs[1]])
-
-        return reduce(np.add, run(count, self._parts(self.n_items)))
+        count = self.backend.count_mentions
+        return reduce(
+            np.add,
+            run(lambda part: count(self.rows[part], self.n_items), self._parts(self.n_items)),
+        )
 
     def n_parts(self) -> int:
         """Count the connected parts of the items that occur."""
         n_occurring = int(np.count_nonzero(self.counts.sum(axis=0)))
-        count = self.backend.count_parts
-        # The near items alone connect all others, as a rule.
-        n_parts = count(self.rows[:, :2], self.n_items, n_occurring)
-        if n_parts == 1:
-            return 1
-        ends = np.concatenate([self.rows[:, :2], self.rows[:, 1:]])
-        return count(ends, self.n_items, n_occurring)
+        # A few rows connect all items, as a rule.
+        for rows in (self.sample(CONNECTING * self.n_items).rows, self.rows):
+            ends = np.concatenate([rows[:, :2], rows[:, 1:]])
+            n_parts = numpy_.count_parts(ends, self.n_items, n_occurring)
+            if n_parts == 1:
+                break
+        return n_parts
 
     def _sum(self, kernel: Callable[..., tuple], points: np.ndarray, *arguments: Any) -> tuple:
         self._count_pass(1.0)

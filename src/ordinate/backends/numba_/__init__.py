@@ -16,6 +16,7 @@ from ordinate.backends.numba_.placing import place_items
 from ordinate.backends.numba_.rows import (
     anchor_starts,
     count_anchors,
+    count_mentions,
     scan_rows,
     scatter_by_anchor,
 )
@@ -23,6 +24,7 @@ from ordinate.backends.numba_.rows import (
 __all__ = [
     "anchor_starts",
     "count_anchors",
+    "count_mentions",
     "count_parts",
     "count_sums",
     "curvature_sums",

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ordinate.backends import numpy_
 from ordinate.backends.numba_.functions import (
     BATCH,
     SQRT_2,
@@ -41,35 +42,31 @@ def loss_sums(rows, weight, points, link, shape, penalty, margin):
     return value, gradient
 
 
-@kernel
 def curvature_sums(rows, weight, points, link, shape, penalty, margin):
-    n, d = points.shape
+    # Few rows tell a curvature: NumPy works out their terms, sparing a second compiled copy.
+    curvature, square, pull, push = numpy_.curvature_terms(
+        rows, weight, points, link, shape, penalty, margin
+    )
+    return _outer_sums(rows, curvature, square, pull, push, points.shape[0])
+
+
+@kernel
+def _outer_sums(rows, curvature, square, pull, push, n):
+    d = pull.shape[1]
     blocks, spread = np.zeros((n, d, d)), np.zeros((n, d, d))
-    near, far = np.empty(1), np.empty(1)
-    z, cost = np.empty(1), np.empty(1)
     change = np.empty((3, d))
     for row in range(rows.shape[0]):
-        batch = rows[row : row + 1]
-        _distances(batch, points, near, far)
-        _arguments(1, link, shape, margin, near, far, z)
-        curvature = _penalty_curvature(penalty, z[0])
-        _penalise(1, penalty, z, cost)
-        square = z[0] ** 2
-        if weight.shape[0] > 0:
-            curvature *= weight[row]
-            square *= weight[row]
         for a in range(d):
-            x = points[batch[0, 0], a]
-            change[1, a] = -2 * near[0] * (x - points[batch[0, 1], a])
-            change[2, a] = 2 * far[0] * (x - points[batch[0, 2], a])
-            change[0, a] = -change[1, a] - change[2, a]
+            change[0, a] = pull[row, a] - push[row, a]
+            change[1, a] = -pull[row, a]
+            change[2, a] = push[row, a]
         for k in range(3):
-            item = batch[0, k]
+            item = rows[row, k]
             for a in range(d):
                 for b in range(d):
                     outer = change[k, a] * change[k, b]
-                    blocks[item, a, b] += curvature * outer
-                    spread[item, a, b] += square * outer
+                    blocks[item, a, b] += curvature[row] * outer
+                    spread[item, a, b] += square[row] * outer
     return blocks, spread
 
 
@@ -190,15 +187,3 @@ def _penalise(size, penalty, z, cost):
             above = z[i] if z[i] > 0.0 else 0.0
             cost[i] = above * above
             z[i] = 2 * above
-
-
-@kernel
-def _penalty_curvature(penalty, z):
-    if penalty == 0:
-        slope = logistic_residual(-z)
-        return slope * (1 - slope)
-    if penalty == 1:
-        return normal_residual(z) * normal_residual(-z)
-    if penalty == 2:
-        return 1.0 if z > 0.0 else 0.0
-    return 2.0 if z > 0.0 else 0.0

@@ -31,6 +31,16 @@ def count_anchors(rows, n_items):
 
 
 @kernel
+def count_mentions(rows, n_items):
+    counts = np.zeros((2, n_items), np.int64)
+    for row in range(rows.shape[0]):
+        counts[0, rows[row, 0]] += 1
+        counts[1, rows[row, 1]] += 1
+        counts[1, rows[row, 2]] += 1
+    return counts
+
+
+@kernel
 def anchor_starts(rows, n_items):
     n_rows = rows.shape[0]
     starts = np.full(n_items + 1, n_rows, np.int64)
