@@ -94,7 +94,7 @@ FIXTURES = [
         {},
         "food100",
         ["images/a.jpg|images/b.jpg|images/c.jpg", "images/b.jpg|images/c.jpg|images/a.jpg"],
-        [],
+        ["the file does not tell which rows come from one screen"],
     ),
     ("votes.csv", {}, "votes", ["x|y|z", "x|z|y"], ["1 of 2 rows dropped: nobody voted"]),
     ("votes.json", {}, "votes", ["0|1|2", "2|1|0", "2|0|1"], ["not read"]),

@@ -163,8 +163,9 @@ def report(
     if quiet:
         return
     held_out, result = record["held_out"], record["result"]
+    d = result["n_components"]
     typer.echo(
-        f"{result['n_items']:,} items in {result['n_components']} dimensions by "
+        f"{result['n_items']:,} items in {d} dimension{'s' * (d > 1)} by "
         f"{record['method']} ({record['why']})"
     )
     if held_out is not None:
