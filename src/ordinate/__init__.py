@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ordinate import advice, answers, metrics, readers, simulate
+    from ordinate import advice, answers, datasets, metrics, readers, simulate
     from ordinate._parallel import threads
     from ordinate.estimators import (
         CKL,
@@ -58,7 +58,7 @@ _HOME = {
     "sample_triplets": "simulate",
     "threads": "_parallel",
 }
-_MODULES = {"advice", "answers", "metrics", "readers", "simulate"}
+_MODULES = {"advice", "answers", "datasets", "metrics", "readers", "simulate"}
 
 __all__ = [
     "CKL",
@@ -76,6 +76,7 @@ __all__ = [
     "align",
     "answers",
     "as_triplets",
+    "datasets",
     "html_report",
     "metrics",
     "n_landmarks",
