@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ordinate.cli import about, data, fit, maps
+from ordinate.cli import about, data, fit, maps, reproduce
 
 app = typer.Typer(
     name="ordinate",
@@ -29,6 +29,7 @@ app.command("simulate")(data.simulate)
 app.command("convert")(data.convert)
 app.command("methods")(about.methods)
 app.command("demo")(about.demo)
+app.command("reproduce")(reproduce.reproduce)
 
 
 def _version(wanted: bool) -> None:

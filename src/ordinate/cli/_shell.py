@@ -82,12 +82,15 @@ def _interrupt(*_: Any) -> NoReturn:
 
 
 def _explain(error: Exception) -> tuple[str, int]:
+    from ordinate.datasets import DownloadError
     from ordinate.readers import ReadError
 
     if isinstance(error, CommandError):
         return str(error), error.code
     if isinstance(error, ReadError):
         return _as_options(str(error)), UNREADABLE
+    if isinstance(error, DownloadError):
+        return str(error).replace("path=", "--data "), UNREADABLE
     if isinstance(error, OSError):
         return f"cannot write: {error}", UNWRITABLE
     if isinstance(error, (ValueError, TypeError, MemoryError, ImportError)):

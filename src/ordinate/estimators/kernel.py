@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ordinate import losses
 from ordinate._checks import check_number, check_whole
+from ordinate._parallel import single_threaded_blas
 from ordinate.estimators.base import Embedder, names_of
 from ordinate.kernel_forms import (
     Projection,
@@ -45,14 +46,18 @@ class KernelEmbedder(Embedder):
         max_iter = check_whole("max_iter", self.max_iter)
         store = TripletStore.from_triplets(triplets, self.backend)
         loss, project = self._form(n_components)
-        cost = estimate_cost(store, loss, project)
+        with single_threaded_blas():
+            cost = estimate_cost(store, loss, project)
         check_memory(cost)
         self._say(
             f"needs {cost.memory / 2**20:,.0f} MiB and about {cost.seconds:.2g} s a step, of which "
             f"there may be {max_iter:,}"
         )
         began = time.perf_counter()
-        found = descend_kernel(store, loss, project, tol=tol, max_iter=max_iter, watch=self._watch)
+        with single_threaded_blas():
+            found = descend_kernel(
+                store, loss, project, tol=tol, max_iter=max_iter, watch=self._watch
+            )
         self.kernel_ = found.K
         self.embedding_ = principal_axes(_leading(found.K, n_components))
         missing = store.counts.sum(axis=0) == 0

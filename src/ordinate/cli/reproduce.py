@@ -1,0 +1,133 @@
+"""The command ``reproduce``: the paper's experiments, one by one."""
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ordinate.cli import _shell as shell
+
+
+@shell.command
+def reproduce(
+    name: Annotated[str, typer.Argument(help="The experiment; `list` shows them all.")],
+    scale: Annotated[
+        str, typer.Option(help="quick (under a minute) or paper (the paper's setting).")
+    ] = "quick",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder; by default reproduce-NAME.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Local file or folder of MNIST or Food; `digits` for scikit-learn's."),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(help="At most so many trials of each setting.", min=1)
+    ] = None,
+    force: shell.Force = False,
+    quiet: shell.Quiet = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Reproduce an experiment of the paper: results, figure, and a page with a verdict.
+
+    ```
+    ordinate reproduce list
+    ordinate reproduce scaling
+    ordinate reproduce scaling --scale paper -o scaling/
+    ordinate reproduce mnist --data digits
+    ```
+    """
+    from ordinate._checks import check_choice
+    from ordinate.experiments import EXPERIMENTS
+    from ordinate.experiments._frame import SCALES
+
+    if name == "list":
+        for experiment in EXPERIMENTS.values():
+            typer.echo(f"{experiment.name:<12} {experiment.claim}")
+        return
+    check_choice("the experiment", name, EXPERIMENTS)
+    check_choice("scale", scale, SCALES)
+    folder = Path(f"reproduce-{name}") if output is None else output
+    if folder.exists() and not force:
+        raise shell.CommandError(
+            f"{folder} exists: --force replaces it, -o names another", shell.UNWRITABLE
+        )
+    experiment = EXPERIMENTS[name]
+    cells = experiment.cells(scale)
+    if trials is not None:
+        cells = [cell for cell in cells if cell["trial"] < trials]
+    announce(experiment, cells, quiet)
+    began = time.perf_counter()
+    rows = run(experiment, cells, data, quiet)
+    write(experiment, rows, scale, folder, force, time.perf_counter() - began)
+
+
+def announce(experiment: Any, cells: list[dict], quiet: bool) -> None:
+    """Say what it will take, and refuse what does not fit."""
+    from ordinate._memory import available_memory
+    from ordinate.experiments._frame import BYTES, pace
+
+    seconds = pace() * sum(experiment.passes(cell) for cell in cells)
+    memory = BYTES * max(experiment.triplets(cell) for cell in cells) + 2**28
+    shell.say(
+        f"{experiment.title}: {len(cells)} runs, about {duration(seconds)} and "
+        f"{memory / 2**30:.1f} GiB of memory",
+        quiet,
+    )
+    if memory > available_memory():
+        raise shell.CommandError(
+            f"that is more memory than the {available_memory() / 2**30:.1f} GiB that are free; try "
+            "--scale quick",
+            shell.WRONG_USE,
+        )
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def run(experiment: Any, cells: list[dict], data: Path | None, quiet: bool) -> list[dict]:
+    """Measure all cells."""
+    from ordinate.datasets import DownloadError
+
+    rows = []
+    with shell.stages(len(cells), quiet) as stages:
+        for cell in cells:
+            stages.begin(", ".join(f"{key} {value}" for key, value in cell.items()))
+            try:
+                rows += experiment.measure(cell, data)
+            except DownloadError as error:
+                offer = "; --data digits takes scikit-learn's digits in place of MNIST"
+                raise DownloadError(
+                    f"{error}{offer if experiment.needs_data == 'MNIST' else ''}"
+                ) from None
+    return rows
+
+
+def write(
+    experiment: Any, rows: list[dict], scale: str, folder: Path, force: bool, seconds: float
+) -> None:
+    """Write results, figure and page, and show the verdicts."""
+    from ordinate._writing import whole_folder
+    from ordinate.experiments._frame import page, write_rows
+    from ordinate.plotting import save
+
+    verdicts = experiment.judge(rows)
+    command = shlex.join(["ordinate", *sys.argv[1:]])
+    with whole_folder(folder, force=force) as partial:
+        write_rows(partial / "results.csv", rows)
+        drawn = experiment.draw(rows)
+        save(drawn, partial / "figure.png", dpi=150)
+        save(drawn, partial / "figure.svg")
+        text = page(experiment, scale, verdicts, seconds, command)
+        (partial / "README.md").write_text(text, encoding="utf-8")
+    words = {True: "holds", False: "DOES NOT HOLD", None: "not decided at this scale"}
+    for verdict in verdicts:
+        typer.echo(f"{words[verdict.holds]}: {verdict.claim}: {verdict.ours}")
+    typer.echo(f"{folder}/: README.md, results.csv, figure.png, figure.svg")
