@@ -60,7 +60,7 @@ def compare(title: str, rows: np.ndarray, truth: np.ndarray | None, names: list[
             slow = seconds_of(lambda p=peer: p.set_params(random_state=0).fit(rows, n_objects=n))
         maps = [model.embedding_ for model in (ours, strict, peer)]
         values = [store.loss(X, ours._loss(2))[0] / len(rows) for X in maps]
-        scaled = name not in ("STE", "t-STE")
+        scaled = name != "STE"
         errors = ["-", "-"]
         if truth is not None:
             errors = [
