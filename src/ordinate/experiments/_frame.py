@@ -148,13 +148,15 @@ def pace() -> float:
     return 3 * (time.perf_counter() - began) / len(triplets)
 
 
-def mean_by(rows: Iterable[Row], *keys: str, value: str) -> dict[tuple, tuple[float, float]]:
-    """Mean and standard deviation of a value for each combination of keys, in order."""
+def mean_by(
+    rows: Iterable[Row], *keys: str, value: str, middle: Callable = np.mean
+) -> dict[tuple, tuple[float, float]]:
+    """Mean (or median) and standard deviation of a value for each combination of keys, in order."""
     groups: dict[tuple, list[float]] = {}
     for row in rows:
         if row.get(value) is not None:
             groups.setdefault(tuple(row[key] for key in keys), []).append(float(row[value]))
-    return {key: (float(np.mean(v)), float(np.std(v))) for key, v in groups.items()}
+    return {key: (float(middle(v)), float(np.std(v))) for key, v in groups.items()}
 
 
 def write_rows(path: Path, rows: list[Row]) -> None:
