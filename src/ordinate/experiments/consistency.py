@@ -84,8 +84,8 @@ def judge(rows: list[Row]) -> list[Verdict]:
         verdicts.append(
             Verdict(
                 f"error goes to 0: d = {d}, {distribution}, {method}",
-                f"median {found[0]:.3f} at c = {c[0]:.0f}, {found[-1]:.3f} at c = {c[-1]:.0f}; like m "
-                f"to the power {slope:.2f} in the end",
+                f"median {found[0]:.3f} at c = {c[0]:.0f}, {found[-1]:.3f} at c = {c[-1]:.0f}; "
+                f"like m to the power {slope:.2f} in the end",
                 bool(found[-1] < found[0] / 2 and slope < -0.1),
             )
         )
