@@ -5,8 +5,9 @@ there are: tasks write to places of their own, and sums are combined in the orde
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import local
 from typing import TypeVar
@@ -68,6 +69,27 @@ def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Resul
             _inside.a_task = False
 
     return list(_executor(n_threads()).map(call, tasks))
+
+
+def in_order(
+    function: Callable[[Task], Result], tasks: Iterable[Task], *, workers: int, ahead: int
+) -> Iterator[Result]:
+    """Yield ``function`` of every task, in the order of the tasks, on threads of their own.
+
+    At most ``ahead`` tasks are begun or waiting beyond the result that is wanted next: that bounds
+    the memory where results are large and tasks without end.
+    """
+    pool = ThreadPoolExecutor(workers)
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(function, task))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _executor(workers: int) -> ThreadPoolExecutor:

@@ -93,11 +93,26 @@ def neighbour_sums(pairs: np.ndarray, weight: np.ndarray, values: np.ndarray) ->
 
 def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
     """Count the connected parts of the ``n_compared`` items that occur in ``pairs``."""
+    return join_parts(pairs, np.arange(n_items, dtype=np.uint32), n_compared)
+
+
+def join_parts(pairs: np.ndarray, parent: np.ndarray, n_parts: int) -> int:
+    """Join parts of items that ``pairs`` connect; return how many of ``n_parts`` are left.
+
+    ``parent`` (n_items,) names for each item another of its part, and is changed.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    graph = coo_array((np.ones(len(pairs)), pairs.T.astype(np.int64)), shape=(n_items, n_items))
-    return int(connected_components(graph, directed=False)[0]) - n_items + n_compared
+    n = len(parent)
+    ends = np.concatenate([pairs.T.astype(np.int64), [np.arange(n), parent]], axis=1)
+    graph = coo_array((np.ones(ends.shape[1]), ends), shape=(n, n))
+    before = connected_components(
+        coo_array((np.ones(n), (np.arange(n), parent)), shape=(n, n)), directed=False
+    )[0]
+    after, part = connected_components(graph, directed=False)
+    parent[:] = np.unique(part, return_index=True)[1][part]
+    return int(n_parts - before + after)
 
 
 def place_items(

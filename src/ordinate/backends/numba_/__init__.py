@@ -7,6 +7,7 @@ so that each kernel is compiled once, whether the rows lie in memory or in a mem
 from ordinate.backends.numba_.columns import (
     count_parts,
     count_sums,
+    join_parts,
     neighbour_sums,
     pair_information,
     score_sums,
@@ -26,6 +27,7 @@ __all__ = [
     "count_parts",
     "count_sums",
     "curvature_sums",
+    "join_parts",
     "loss_sums",
     "neighbour_sums",
     "pair_information",
