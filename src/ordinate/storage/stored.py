@@ -1,0 +1,316 @@
+"""Triplets in a file, as estimators see them: rows in blocks, read anew for every pass."""
+
+import shutil
+import tempfile
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ordinate import backends
+from ordinate._checks import check_whole
+from ordinate._memory import memory_size
+from ordinate._parallel import blocks, in_order, n_threads
+from ordinate.rows import bad_row
+from ordinate.storage.files import Fingerprint, check_space, check_unchanged
+from ordinate.storage.grouped import FolderFile, GroupedFile
+from ordinate.storage.look import Look, take_a_look
+from ordinate.storage.tables import Table
+from ordinate.storage.writing import Rows, sort_by_anchor, write_grouped
+from ordinate.triplets import Triplets
+
+BLOCK = 1 << 22  # rows that are read and summed at a time
+SMALLEST_BLOCK = 1 << 12
+READERS = 2
+ROW = 12  # bytes
+WEIGHT = 8
+NO_WEIGHT = np.empty(0)
+
+
+class Block(NamedTuple):
+    """Consecutive rows (k, 3) of uint32 from ``start`` on, and their weights (k,) or nothing."""
+
+    start: int
+    rows: np.ndarray
+    weight: np.ndarray
+
+
+class Buffers:
+    """Memory that is used again: touching new memory takes longer than filling it."""
+
+    def __init__(self) -> None:
+        self._free: deque[np.ndarray] = deque()
+
+    def take(self, n_rows: int, width: int, most_rows: int) -> np.ndarray:
+        """Return an array (n_rows, width) of uint32 in memory that nobody uses."""
+        try:
+            buffer = self._free.pop()
+        except IndexError:
+            buffer = np.empty(3 * most_rows, np.uint32)
+        return buffer[: n_rows * width].reshape(n_rows, width)
+
+    def give(self, array: np.ndarray) -> None:
+        """Take back memory that is no longer looked at."""
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        self._free.append(array)
+
+
+class StoredTriplets:
+    """Triplets in a file, which :func:`ordinate.storage.open_triplets` opens.
+
+    Estimators take it like a table: they load it if it fits, and read it anew for every pass if it
+    does not.
+
+    Parameters
+    ----------
+    path : Path
+    files : Fingerprint
+    weighted : bool
+    memory_limit : int, str or None
+
+    Attributes
+    ----------
+    n_items : int
+    labels : ndarray, shape (n_items,)
+    memory_limit : int
+        In bytes.
+    """
+
+    n_items: int
+    _labels: np.ndarray | None = None
+
+    def __init__(self, path: Path, files: Fingerprint, weighted: bool, memory_limit: Any) -> None:
+        self.path, self.files, self.weighted = path, files, weighted
+        self.memory_limit = memory_size(memory_limit)
+        self.buffers = Buffers()
+        self.sound = False  # a whole pass has found nothing wrong
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The name of each item; the ids themselves where no labels are known."""
+        return np.arange(self.n_items) if self._labels is None else self._labels
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} rows, {self.n_items:,} items)"
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row in memory, with its weight."""
+        return ROW + WEIGHT * self.weighted
+
+    @property
+    def fits(self) -> bool:
+        """Whether the rows, and a copy in the order of anchors, stay below the memory limit."""
+        return 2 * self.row_bytes * len(self) <= self.memory_limit
+
+    @cached_property
+    def block_rows(self) -> int:
+        """Rows that are read at a time: always the same, if the memory limit allows."""
+        size = BLOCK
+        while size > SMALLEST_BLOCK and self.streaming_bytes(size) > self.memory_limit // 3:
+            size //= 2
+        return size
+
+    def streaming_bytes(self, block_rows: int | None = None) -> int:
+        """Memory of the blocks that are read, wait or are summed at the same time."""
+        in_flight = 2 * READERS + 2 * n_threads() + 2
+        return in_flight * self.row_bytes * (block_rows or self.block_rows)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all rows in order, read ahead on other threads.
+
+        They are checked until a whole pass has found nothing wrong. Who has summed a block gives
+        its rows back to ``buffers``.
+        """
+        check_unchanged(self.files)
+        n_rows = 0
+        for block in self._read():
+            if not self.sound:
+                self._check(block)
+            n_rows += len(block.rows)
+            yield block
+        check_unchanged(self.files)
+        if n_rows != len(self):
+            raise OSError(f"{self.path} had {len(self):,} rows; now {n_rows:,} could be read")
+        self.sound = True
+
+    def _check(self, block: Block) -> None:
+        n_bad, at, _, _ = backends.load().scan_rows(block.rows.view(np.int32), self.n_items)
+        if n_bad:
+            what = bad_row(block.start + at, block.rows[at].tolist(), self.n_items)
+            raise ValueError(f"{self.path}: {what}")
+        bad = ~(np.isfinite(block.weight) & (block.weight > 0))
+        if bad.any():
+            at = int(bad.argmax())
+            raise ValueError(
+                f"{self.path}: weights must be positive and finite; row {block.start + at} has "
+                f"{block.weight[at]}"
+            )
+
+    def _read(self) -> Iterator[Block]:
+        raise NotImplementedError
+
+    def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
+        """Return the triplets in the order of their anchors, and where each anchor starts."""
+        raise NotImplementedError
+
+    def load(self) -> Triplets:
+        """Read all rows into memory."""
+        rows = np.empty((len(self), 3), np.int32)
+        weight = np.empty(len(self)) if self.weighted else None
+        for block in self.blocks():
+            part = slice(block.start, block.start + len(block.rows))
+            rows[part] = block.rows
+            if weight is not None:
+                weight[part] = block.weight
+            self.buffers.give(block.rows)
+        n_items = self.n_items if self._labels is None else None
+        return Triplets(rows, labels=self._labels, n_items=n_items, weight=weight)
+
+
+class GroupedTriplets(StoredTriplets):
+    """Triplets in the fast layout: the rows of every anchor lie together."""
+
+    def __init__(self, file: GroupedFile, memory_limit: Any = None) -> None:
+        super().__init__(file.path, file.files, file.weighted, memory_limit)
+        self.file, self.n_items, self.starts = file, file.n_items, file.starts
+        if file.labels is not None:
+            whole = all(isinstance(label, int) for label in file.labels)
+            self._labels = np.array(file.labels, np.int64 if whole else object)
+
+    def __len__(self) -> int:
+        return len(self.file)
+
+    def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
+        """Return the triplets themselves, and where each anchor starts."""
+        return self, self.starts
+
+    def read_pairs(self, part: slice, *, verify: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Read pairs (k, 2) of near and far, and their weights or nothing."""
+        size = part.stop - part.start
+        pairs = self.buffers.take(size, 2, self.block_rows)
+        weight = np.empty(size) if self.weighted else NO_WEIGHT
+        self.file.read(part.start, part.stop, pairs, weight, verify)
+        return pairs, weight
+
+    def _read(self) -> Iterator[Block]:
+        def read(part: slice) -> Block:
+            pairs, weight = self.read_pairs(part, verify=not self.sound)
+            rows = self.buffers.take(len(pairs), 3, self.block_rows)
+            rows[:, 1:] = pairs
+            self.buffers.give(pairs)
+            first, last = np.searchsorted(self.starts, [part.start, part.stop - 1], side="right")
+            bounds = np.clip(self.starts[first - 1 : last + 1], part.start, part.stop)
+            rows[:, 0] = np.repeat(np.arange(first - 1, last, dtype=np.uint32), np.diff(bounds))
+            return Block(part.start, rows, weight)
+
+        parts = blocks(len(self), self.block_rows)
+        return in_order(read, parts, workers=READERS, ahead=READERS)
+
+
+class PlainTriplets(StoredTriplets):
+    """Triplets in a plain file, in any order."""
+
+    def __init__(self, table: Table, n_items: int | None, memory_limit: Any = None) -> None:
+        super().__init__(table.path, table.files, table.weighted, memory_limit)
+        self.table = table
+        self._given = None if n_items is None else check_whole("n_items", n_items, least=3)
+
+    @cached_property
+    def look(self) -> Look:
+        """Numbers of rows and items, anchors and labels, from a first pass over the file."""
+        check_unchanged(self.files)
+        return take_a_look(self.table, self._given)
+
+    def __len__(self) -> int:
+        return self.look.n_rows
+
+    @property
+    def n_items(self) -> int:  # type: ignore[override]
+        """Number of items."""
+        return len(self.look.counts)
+
+    @property
+    def _labels(self) -> np.ndarray | None:  # type: ignore[override]
+        return self.look.labels
+
+    def _read(self) -> Iterator[Block]:
+        cut = self._cut()
+        # One thread is enough to decode ahead: Arrow has threads of its own inside.
+        for block in in_order(lambda _: next(cut, None), count(), workers=1, ahead=READERS):
+            if block is None:
+                return
+            yield block
+
+    def _cut(self) -> Iterator[Block]:
+        """Cut the file's batches into blocks of equal size."""
+        size, start, filled = self.block_rows, 0, 0
+        rows, weight = self._room()
+        for batch in self.table.batches():
+            columns, at = self.look.encode(batch, start + filled), 0
+            while at < len(columns[0]):
+                n = min(size - filled, len(columns[0]) - at)
+                for k, column in enumerate(columns):
+                    rows[filled : filled + n, k] = column[at : at + n]
+                if batch.weight is not None:
+                    weight[filled : filled + n] = batch.weight[at : at + n]
+                at, filled = at + n, filled + n
+                if filled == size:
+                    yield Block(start, rows, weight)
+                    start, filled = start + size, 0
+                    rows, weight = self._room()
+        if filled:
+            yield Block(start, rows[:filled], weight[:filled])
+
+    def _room(self) -> tuple[np.ndarray, np.ndarray]:
+        rows = self.buffers.take(self.block_rows, 3, self.block_rows)
+        return rows, np.empty(self.block_rows) if self.weighted else NO_WEIGHT
+
+    def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
+        """Write the rows in the order of their anchors to a temporary folder, once."""
+        return self._sorted, self._sorted.starts
+
+    @cached_property
+    def _sorted(self) -> GroupedTriplets:
+        folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        regroup(self, folder / "grouped")
+        return GroupedTriplets(FolderFile(folder / "grouped"), self.memory_limit)
+
+
+def regroup(stored: StoredTriplets, target: Path, labels: list | None = None) -> None:
+    """Write triplets in the fast layout; those in another order are sorted, in bounded memory.
+
+    ``labels`` are for a file that holds ids.
+    """
+    if labels is None and stored._labels is not None:
+        labels = stored._labels.tolist()
+    rows = regrouped(stored, target.parent)
+    write_grouped(target, rows, stored.n_items, labels, stored.weighted)
+
+
+def regrouped(stored: StoredTriplets, folder: Path | None = None) -> Iterator[Rows]:
+    """Yield all rows in the order of their anchors, with files in ``folder`` if need be."""
+
+    def rows() -> Iterator[Rows]:
+        for block in stored.blocks():
+            yield block.rows, block.weight
+            stored.buffers.give(block.rows)
+
+    in_place = not isinstance(stored, PlainTriplets) or stored.look.in_order
+    if folder is not None:
+        # The result, and while sorting all rows besides.
+        check_space(folder, (8 + (not in_place) * stored.row_bytes) * len(stored))
+    if not isinstance(stored, PlainTriplets) or in_place or folder is None:
+        return rows()
+    most_rows = max(stored.memory_limit // (4 * stored.row_bytes), 1)
+    return sort_by_anchor(rows(), stored.look.counts, folder, most_rows)
