@@ -120,6 +120,11 @@ def blocks(n_rows: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
+def sub_blocks(part: slice, size: int) -> list[slice]:
+    """Cut a slice into consecutive slices of ``size`` rows, the last one shorter."""
+    return [slice(at, min(at + size, part.stop)) for at in range(part.start, part.stop, size)]
+
+
 def _positive(number: object, name: str) -> int:
     try:
         value = int(str(number))

@@ -28,6 +28,13 @@ def scan_rows(rows: np.ndarray, n_items: int) -> tuple[int, int, int, bool]:
     return n_bad, int(bad.argmax()) if n_bad else -1, int(rows.max()), in_order
 
 
+def scan_pairs(pairs: np.ndarray, anchor: int, n_items: int) -> int:
+    """Count the pairs (m, 2) that make no triplet with an anchor."""
+    near, far = pairs.T
+    bad = (pairs >= n_items).any(axis=1) | (near == far) | (near == anchor) | (far == anchor)
+    return int(np.count_nonzero(bad))
+
+
 def count_anchors(rows: np.ndarray, n_items: int) -> np.ndarray:
     """Count the rows of each anchor."""
     return np.bincount(rows[:, 0], minlength=n_items)

@@ -9,25 +9,53 @@ from sklearn.utils.validation import check_is_fitted
 
 from ordinate._checks import check_whole
 from ordinate.metrics import correct
+from ordinate.storage import StoredTriplets, find
 from ordinate.triplets import Triplets, as_triplets
 
 
 class Embedder(BaseEstimator):
     """A map in ``embedding_`` that answers questions, and how it is asked for."""
 
+    _streams = True  # takes triplets that are not in memory
+
     def fit(self, X: Any, y: Any = None) -> "Embedder":
         """Find the map."""
         raise NotImplementedError
 
-    def _prepare(self, X: Any) -> tuple[Triplets, int]:
+    def _prepare(self, X: Any) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""
         n_components = check_whole("n_components", self.n_components)
         if self.device not in (None, "cpu"):
             raise ValueError(f"device must be None or 'cpu'; got {self.device!r}")
-        triplets = as_triplets(X, n_items=self.n_items)
+        triplets = self._triplets(X)
         self.n_features_in_ = 3
         self.labels_ = triplets.labels
         return triplets, n_components
+
+    def _triplets(self, X: Any) -> Triplets | StoredTriplets:
+        """Return the triplets: in memory, unless they are in a file that is too large for it."""
+        stored = find(X, n_items=self.n_items)
+        if stored is None:
+            return as_triplets(X, n_items=self.n_items)
+        where = "read into memory" if stored.fits or not self._streams else "streamed"
+        self._say(
+            f"{stored.path}: {len(stored):,} rows, {where}; the memory limit is "
+            f"{stored.memory_limit / 2**30:.1f} GiB"
+        )
+        return stored.load() if where == "read into memory" else stored
+
+    def _check_memory(self, triplets: Any, needed: float) -> None:
+        """Say how much memory streaming will take, or raise if that is too much."""
+        if isinstance(triplets, Triplets):
+            return
+        needed += triplets.streaming_bytes()
+        self._say(f"needs about {needed / 2**30:.1f} GiB of memory")
+        if needed > triplets.memory_limit:
+            raise MemoryError(
+                f"about {needed / 2**30:.1f} GiB of memory are needed for {triplets.n_items:,} "
+                f"items, but the memory limit is {triplets.memory_limit / 2**30:.1f} GiB: raise it "
+                "(open_triplets(path, memory_limit=...)), or take fewer landmarks or dimensions"
+            )
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Find the map and return it: an array (n_items, n_components)."""
@@ -71,6 +99,9 @@ class Embedder(BaseEstimator):
 
 def over_labels(X: Any, labels: np.ndarray) -> Triplets:
     """Return triplets over these items, in this order; plain arrays hold ids, all else labels."""
+    stored = find(X)
+    if stored is not None:
+        X = stored.load()
     if not isinstance(X, Triplets) and not hasattr(X, "columns"):
         return Triplets(X, labels=labels)
     triplets = as_triplets(X)

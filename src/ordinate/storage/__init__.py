@@ -27,7 +27,7 @@ from ordinate.storage.tables import open_table
 from ordinate.storage.writing import Rows, until_out_of_order, write_grouped, write_spool
 from ordinate.triplets import Triplets, as_triplets
 
-__all__ = ["StoredTriplets", "convert", "open_triplets", "write"]
+__all__ = ["StoredTriplets", "convert", "find", "open_triplets", "write"]
 
 PathLike = str | os.PathLike
 
@@ -71,6 +71,28 @@ def open_triplets(
     if n_items is not None and n_items != grouped.n_items:
         raise ValueError(f"n_items is {n_items}, but {path} has {grouped.n_items} items")
     return GroupedTriplets(grouped, memory_limit)
+
+
+def find(data: Any, *, n_items: int | None = None) -> StoredTriplets | None:
+    """Return stored triplets if that is what ``data`` is; None for all that readers take.
+
+    That are opened ones, files of the fast layout, and plain files too large for memory.
+    """
+    if isinstance(data, StoredTriplets):
+        if n_items not in (None, data.n_items):
+            raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
+        return data
+    if not isinstance(data, (str, os.PathLike)):
+        return None
+    path = Path(data)
+    if open_grouped(path) is not None:
+        return open_triplets(path, n_items=n_items)
+    try:
+        table = open_table(path)
+    except (OSError, ValueError):
+        return None  # another layout, or no file at all: readers know what to say
+    stored = PlainTriplets(table, n_items)
+    return stored if 4 * table.n_bytes > stored.memory_limit else None
 
 
 def convert(

@@ -15,7 +15,7 @@ import numpy as np
 from ordinate import backends
 from ordinate._checks import check_whole
 from ordinate._memory import memory_size
-from ordinate._parallel import blocks, in_order, n_threads
+from ordinate._parallel import blocks, in_order, n_threads, sub_blocks
 from ordinate.rows import bad_row
 from ordinate.storage.files import Fingerprint, check_space, check_unchanged
 from ordinate.storage.grouped import FolderFile, GroupedFile
@@ -31,13 +31,19 @@ ROW = 12  # bytes
 WEIGHT = 8
 NO_WEIGHT = np.empty(0)
 
+Part = tuple[slice, bool]  # rows of a block, and whether it is the last of its part
+
 
 class Block(NamedTuple):
-    """Consecutive rows (k, 3) of uint32 from ``start`` on, and their weights (k,) or nothing."""
+    """Consecutive rows (k, 3) of uint32 from ``start`` on, and their weights (k,) or nothing.
+
+    ``last`` says that a part ends with them.
+    """
 
     start: int
     rows: np.ndarray
     weight: np.ndarray
+    last: bool
 
 
 class Buffers:
@@ -109,8 +115,8 @@ class StoredTriplets:
 
     @property
     def fits(self) -> bool:
-        """Whether the rows, and a copy in the order of anchors, stay below the memory limit."""
-        return 2 * self.row_bytes * len(self) <= self.memory_limit
+        """Whether the rows, and a copy in the order of anchors, take half of the limit at most."""
+        return 4 * self.row_bytes * len(self) <= self.memory_limit
 
     @cached_property
     def block_rows(self) -> int:
@@ -125,22 +131,28 @@ class StoredTriplets:
         in_flight = 2 * READERS + 2 * n_threads() + 2
         return in_flight * self.row_bytes * (block_rows or self.block_rows)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, part_rows: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, read ahead on other threads.
 
         They are checked until a whole pass has found nothing wrong. Who has summed a block gives
         its rows back to ``buffers``.
+
+        Parameters
+        ----------
+        part_rows : int, optional
+            Parts of as many rows are cut into blocks one by one.
         """
         check_unchanged(self.files)
-        n_rows = 0
-        for block in self._read():
+        parts = [
+            (block, block.stop == part.stop)
+            for part in blocks(len(self), part_rows or len(self))
+            for block in sub_blocks(part, self.block_rows)
+        ]
+        for block in self._read(parts):
             if not self.sound:
                 self._check(block)
-            n_rows += len(block.rows)
             yield block
         check_unchanged(self.files)
-        if n_rows != len(self):
-            raise OSError(f"{self.path} had {len(self):,} rows; now {n_rows:,} could be read")
         self.sound = True
 
     def _check(self, block: Block) -> None:
@@ -156,12 +168,16 @@ class StoredTriplets:
                 f"{block.weight[at]}"
             )
 
-    def _read(self) -> Iterator[Block]:
+    def _read(self, parts: list[Part]) -> Iterator[Block]:
         raise NotImplementedError
 
     def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
         """Return the triplets in the order of their anchors, and where each anchor starts."""
         raise NotImplementedError
+
+    def quick(self) -> "StoredTriplets":
+        """Return the triplets in a form that is decoded quickly."""
+        return self
 
     def load(self) -> Triplets:
         """Read all rows into memory."""
@@ -190,6 +206,11 @@ class GroupedTriplets(StoredTriplets):
     def __len__(self) -> int:
         return len(self.file)
 
+    @property
+    def fits(self) -> bool:
+        """Whether the rows take half of the memory limit at most."""
+        return 2 * self.row_bytes * len(self) <= self.memory_limit
+
     def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
         """Return the triplets themselves, and where each anchor starts."""
         return self, self.starts
@@ -202,8 +223,9 @@ class GroupedTriplets(StoredTriplets):
         self.file.read(part.start, part.stop, pairs, weight, verify)
         return pairs, weight
 
-    def _read(self) -> Iterator[Block]:
-        def read(part: slice) -> Block:
+    def _read(self, parts: list[Part]) -> Iterator[Block]:
+        def read(cut: Part) -> Block:
+            part, last_block = cut
             pairs, weight = self.read_pairs(part, verify=not self.sound)
             rows = self.buffers.take(len(pairs), 3, self.block_rows)
             rows[:, 1:] = pairs
@@ -211,9 +233,8 @@ class GroupedTriplets(StoredTriplets):
             first, last = np.searchsorted(self.starts, [part.start, part.stop - 1], side="right")
             bounds = np.clip(self.starts[first - 1 : last + 1], part.start, part.stop)
             rows[:, 0] = np.repeat(np.arange(first - 1, last, dtype=np.uint32), np.diff(bounds))
-            return Block(part.start, rows, weight)
+            return Block(part.start, rows, weight, last_block)
 
-        parts = blocks(len(self), self.block_rows)
         return in_order(read, parts, workers=READERS, ahead=READERS)
 
 
@@ -243,41 +264,47 @@ class PlainTriplets(StoredTriplets):
     def _labels(self) -> np.ndarray | None:  # type: ignore[override]
         return self.look.labels
 
-    def _read(self) -> Iterator[Block]:
-        cut = self._cut()
+    def _read(self, parts: list[Part]) -> Iterator[Block]:
+        cut = self._cut(parts)
         # One thread is enough to decode ahead: Arrow has threads of its own inside.
         for block in in_order(lambda _: next(cut, None), count(), workers=1, ahead=READERS):
             if block is None:
                 return
             yield block
 
-    def _cut(self) -> Iterator[Block]:
-        """Cut the file's batches into blocks of equal size."""
-        size, start, filled = self.block_rows, 0, 0
-        rows, weight = self._room()
-        for batch in self.table.batches():
-            columns, at = self.look.encode(batch, start + filled), 0
-            while at < len(columns[0]):
+    def _cut(self, parts: list[Part]) -> Iterator[Block]:
+        """Cut the file's batches into blocks."""
+        batches = self.table.batches()
+        columns: list[np.ndarray] = [np.empty(0)]
+        weights, at = None, 0
+        for part, last in parts:
+            size, filled = part.stop - part.start, 0
+            rows = self.buffers.take(size, 3, self.block_rows)
+            weight = np.empty(size) if self.weighted else NO_WEIGHT
+            while filled < size:
+                if at == len(columns[0]):
+                    batch = next(batches, None)
+                    if batch is None:
+                        raise OSError(f"{self.path} has fewer than its {len(self):,} rows")
+                    columns, weights = self.look.encode(batch, part.start + filled), batch.weight
+                    at = 0
                 n = min(size - filled, len(columns[0]) - at)
                 for k, column in enumerate(columns):
                     rows[filled : filled + n, k] = column[at : at + n]
-                if batch.weight is not None:
-                    weight[filled : filled + n] = batch.weight[at : at + n]
+                if weights is not None:
+                    weight[filled : filled + n] = weights[at : at + n]
                 at, filled = at + n, filled + n
-                if filled == size:
-                    yield Block(start, rows, weight)
-                    start, filled = start + size, 0
-                    rows, weight = self._room()
-        if filled:
-            yield Block(start, rows[:filled], weight[:filled])
-
-    def _room(self) -> tuple[np.ndarray, np.ndarray]:
-        rows = self.buffers.take(self.block_rows, 3, self.block_rows)
-        return rows, np.empty(self.block_rows) if self.weighted else NO_WEIGHT
+            yield Block(part.start, rows, weight, last)
+        if at < len(columns[0]) or next(batches, None) is not None:
+            raise OSError(f"{self.path} has more than its {len(self):,} rows")
 
     def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
         """Write the rows in the order of their anchors to a temporary folder, once."""
         return self._sorted, self._sorted.starts
+
+    def quick(self) -> StoredTriplets:
+        """Return the triplets, or the fast layout of texts."""
+        return self._sorted if self.table.slow or self.look.labels is not None else self
 
     @cached_property
     def _sorted(self) -> GroupedTriplets:

@@ -17,6 +17,7 @@ from ordinate.backends.numba_.placing import place_items
 from ordinate.backends.numba_.rows import (
     anchor_starts,
     count_anchors,
+    scan_pairs,
     scan_rows,
     scatter_by_anchor,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "neighbour_sums",
     "pair_information",
     "place_items",
+    "scan_pairs",
     "scan_rows",
     "scatter_by_anchor",
     "score_sums",

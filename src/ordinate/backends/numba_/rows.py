@@ -23,6 +23,16 @@ def scan_rows(rows, n_items):
 
 
 @kernel
+def scan_pairs(pairs, anchor, n_items):
+    n_bad = 0
+    for row in range(pairs.shape[0]):
+        near, far = pairs[row, 0], pairs[row, 1]
+        # Bits, not branches, so that the loop vectorises.
+        n_bad += (max(near, far) >= n_items) | (near == far) | (near == anchor) | (far == anchor)
+    return n_bad
+
+
+@kernel
 def count_anchors(rows, n_items):
     counts = np.zeros(n_items, np.int64)
     for row in range(rows.shape[0]):
