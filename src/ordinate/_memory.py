@@ -20,6 +20,21 @@ def available_memory() -> int:
     return max(min(found), 0)
 
 
+def in_words(n_bytes: float) -> str:
+    """Return a size for a message.
+
+    Examples
+    --------
+    >>> in_words(3.5 * 2**30), in_words(123_456)
+    ('3.5 GiB', '120.6 KiB')
+    """
+    for unit in ("bytes", "KiB", "MiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} GiB"
+
+
 def memory_size(limit: int | str | None) -> int:
     """Return a limit of memory in bytes, or raise; None is half of what there is.
 

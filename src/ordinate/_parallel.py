@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from threading import local
 from typing import TypeVar
 
@@ -90,6 +91,15 @@ def in_order(
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def ahead(results: Iterator[Result], depth: int) -> Iterator[Result]:
+    """Yield what an iterator does, which runs ahead by ``depth`` on a thread of its own."""
+    end = object()
+    for result in in_order(lambda _: next(results, end), count(), workers=1, ahead=depth):
+        if result is end:
+            return
+        yield result  # type: ignore[misc]
 
 
 def _executor(workers: int) -> ThreadPoolExecutor:

@@ -98,7 +98,9 @@ def choose_landmarks(
     return np.sort(_spread_out(grouped, candidates, wanted, backend))
 
 
-def _given(triplets: Triplets | StoredTriplets, landmarks: Any, least: int, counts: np.ndarray) -> np.ndarray:
+def _given(
+    triplets: Triplets | StoredTriplets, landmarks: Any, least: int, counts: np.ndarray
+) -> np.ndarray:
     """Return the ids of labels (or ids), or raise."""
     names = landmarks.tolist() if hasattr(landmarks, "tolist") else list(landmarks)
     id_of = {label: i for i, label in enumerate(triplets.labels.tolist())}

@@ -29,7 +29,7 @@ def scan_rows(rows: np.ndarray, n_items: int) -> tuple[int, int, int, bool]:
 
 
 def scan_pairs(pairs: np.ndarray, anchor: int, n_items: int) -> int:
-    """Count the pairs (m, 2) that make no triplet with an anchor."""
+    """Count the pairs (m, 2), contiguous uint32, that make no triplet with an anchor."""
     near, far = pairs.T
     bad = (pairs >= n_items).any(axis=1) | (near == far) | (near == anchor) | (far == anchor)
     return int(np.count_nonzero(bad))

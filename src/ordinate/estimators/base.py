@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._checks import check_whole
+from ordinate._memory import in_words
 from ordinate.metrics import correct
 from ordinate.storage import StoredTriplets, find
 from ordinate.triplets import Triplets, as_triplets
@@ -40,7 +41,7 @@ class Embedder(BaseEstimator):
         where = "read into memory" if stored.fits or not self._streams else "streamed"
         self._say(
             f"{stored.path}: {len(stored):,} rows, {where}; the memory limit is "
-            f"{stored.memory_limit / 2**30:.1f} GiB"
+            f"{in_words(stored.memory_limit)}"
         )
         return stored.load() if where == "read into memory" else stored
 
@@ -49,11 +50,11 @@ class Embedder(BaseEstimator):
         if isinstance(triplets, Triplets):
             return
         needed += triplets.streaming_bytes()
-        self._say(f"needs about {needed / 2**30:.1f} GiB of memory")
+        self._say(f"needs about {in_words(needed)} of memory")
         if needed > triplets.memory_limit:
             raise MemoryError(
-                f"about {needed / 2**30:.1f} GiB of memory are needed for {triplets.n_items:,} "
-                f"items, but the memory limit is {triplets.memory_limit / 2**30:.1f} GiB: raise it "
+                f"about {in_words(needed)} of memory are needed for {triplets.n_items:,} items, "
+                f"but the memory limit is {in_words(triplets.memory_limit)}: raise it "
                 "(open_triplets(path, memory_limit=...)), or take fewer landmarks or dimensions"
             )
 

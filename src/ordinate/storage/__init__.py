@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ordinate._parallel import ahead
 from ordinate.storage.files import complaining_of_a_full_disk, move, remove
 from ordinate.storage.grouped import open_grouped
 from ordinate.storage.stored import (
@@ -102,7 +103,7 @@ def convert(
     n_items: int | None = None,
     memory_limit: int | str | None = None,
 ) -> None:
-    """Turn a file into the fast layout: grouped by anchor, as compact numbers.
+    r"""Turn a file into the fast layout: grouped by anchor, as compact numbers.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def convert(
     >>> from ordinate import storage
     >>> folder = tempfile.TemporaryDirectory()
     >>> table = pathlib.Path(folder.name, "pets.csv")
-    >>> _ = table.write_text("anchor,near,far\\ndog,fox,fish\\ncat,lynx,fish\\n")
+    >>> _ = table.write_text("anchor,near,far\ndog,fox,fish\ncat,lynx,fish\n")
     >>> storage.convert(table, f"{folder.name}/pets")
     >>> storage.open_triplets(f"{folder.name}/pets").labels.tolist()
     ['cat', 'dog', 'fish', 'fox', 'lynx']
@@ -185,7 +186,8 @@ def write(
         tempfile.TemporaryDirectory(dir=target.parent, prefix=".ordinate-") as folder,
     ):
         head, spool = Path(folder) / f"head{target.suffix}", Path(folder) / "rows.arrow"
-        write_grouped(head, until_out_of_order(rows, rest), first.n_items, labels, weighted)
+        ordered = until_out_of_order(ahead(rows, 1), rest)
+        write_grouped(head, ordered, first.n_items, labels, weighted)
         if not rest:
             move(head, target)
             return

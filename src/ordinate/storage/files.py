@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ordinate._memory import in_words
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Fingerprint = dict[Path, tuple[int, int]]
@@ -94,8 +96,8 @@ def check_space(folder: Path, needed: float) -> None:
     if needed > free:
         raise OSError(
             errno.ENOSPC,
-            f"{needed / 1e9:.1f} GB are needed in {folder}, but only {free / 1e9:.1f} GB are free: "
-            "free some space or name another folder",
+            f"{in_words(needed)} of disk are needed in {folder}, but only {in_words(free)} are "
+            "free: free some space or name another folder",
         )
 
 
@@ -106,7 +108,7 @@ def read_into(path: Path, array: np.ndarray, offset: int) -> None:
     """
     if array.size == 0:
         return
-    view = memoryview(array).cast("B")
+    view = array.data.cast("B")
     with path.open("rb", buffering=0) as file:
         file.seek(offset)
         done = 0

@@ -234,5 +234,5 @@ def checksum(arrays: list[np.ndarray]) -> int:
     """CRC-32 of several arrays, one after the other."""
     crc = 0
     for array in arrays:
-        crc = zlib.crc32(np.ascontiguousarray(array), crc)
+        crc = zlib.crc32(np.ascontiguousarray(array).data, crc)
     return crc

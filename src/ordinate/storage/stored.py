@@ -6,7 +6,6 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 from ordinate import backends
 from ordinate._checks import check_whole
 from ordinate._memory import memory_size
-from ordinate._parallel import blocks, in_order, n_threads, sub_blocks
+from ordinate._parallel import ahead, blocks, in_order, n_threads, sub_blocks
 from ordinate.rows import bad_row
 from ordinate.storage.files import Fingerprint, check_space, check_unchanged
 from ordinate.storage.grouped import FolderFile, GroupedFile
@@ -145,7 +144,7 @@ class StoredTriplets:
         check_unchanged(self.files)
         parts = [
             (block, block.stop == part.stop)
-            for part in blocks(len(self), part_rows or len(self))
+            for part in blocks(len(self), part_rows or max(len(self), 1))
             for block in sub_blocks(part, self.block_rows)
         ]
         for block in self._read(parts):
@@ -265,12 +264,8 @@ class PlainTriplets(StoredTriplets):
         return self.look.labels
 
     def _read(self, parts: list[Part]) -> Iterator[Block]:
-        cut = self._cut(parts)
         # One thread is enough to decode ahead: Arrow has threads of its own inside.
-        for block in in_order(lambda _: next(cut, None), count(), workers=1, ahead=READERS):
-            if block is None:
-                return
-            yield block
+        return ahead(self._cut(parts), READERS)
 
     def _cut(self, parts: list[Part]) -> Iterator[Block]:
         """Cut the file's batches into blocks."""

@@ -16,7 +16,8 @@ from ordinate.rows import group_by_anchor
 from ordinate.storage.files import replacing
 from ordinate.storage.grouped import ABOUT, KEY, LAYOUT, STRETCH, checksum
 
-LONG = STRETCH // 4  # rows of one anchor that begin a stretch of their own
+LONG = STRETCH // 16  # rows of one anchor that begin a stretch of their own
+MOST_FILES = 128  # that are open at the same time while sorting, about
 HEADER = 128  # bytes of a .npy file before its data
 
 Rows = tuple[np.ndarray, np.ndarray]  # triplets (k, 3), and weights (k,) or nothing
@@ -37,7 +38,8 @@ class Writer:
         begins = np.concatenate([[0], np.flatnonzero(anchors[1:] != anchors[:-1]) + 1, [len(rows)]])
         lengths = np.diff(begins)
         self.counts[anchors[begins[:-1]]] += lengths
-        cuts = {int(at) for at in begins[:-1][lengths >= LONG]}
+        # The last anchor's rows may go on for long.
+        cuts = {int(at) for at in [*begins[:-1][lengths >= LONG], begins[-2]]}
         if self._waiting and self._waiting[-1][0][-1, 0] == anchors[0]:
             cuts.discard(0)
         start = 0
@@ -100,7 +102,7 @@ class FolderWriter(Writer):
         if self.weighted:
             stored.append(weight.astype("<f8"))
         for file, array in zip(self._files.values(), stored, strict=True):
-            file.write(memoryview(array).cast("B"))
+            file.write(array.data.cast("B"))
         self._checksums.append(checksum(stored))
         self._bounds.append(self._bounds[-1] + len(rows))
 
@@ -212,37 +214,50 @@ def sort_by_anchor(
     are small enough; the rows of each range go to a file of its own, and each file is sorted in
     memory. An anchor that is too large for that needs no sorting. The sort is stable.
     """
-    backend = backends.load()
-    bounds = ranges(counts, most_rows)
-    n_items = len(counts)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".ordinate-sort-") as name, ExitStack() as s:
+    backend, n_items = backends.load(), len(counts)
+    bounds = ranges(counts, max(most_rows, int(counts.sum()) // MOST_FILES))
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".ordinate-sort-") as name:
         files = [Path(name) / str(i) for i in range(len(bounds) - 1)]
-        weights = [file.with_suffix(".weight") for file in files]
-        outs = [s.enter_context(file.open("wb")) for file in files]
+        weighted = _distribute(blocks, files, bounds, n_items)
+        for i, file in enumerate(files):
+            n_rows = file.stat().st_size // 12
+            one_anchor = bounds[i + 1] - bounds[i] == 1
+            size = most_rows if one_anchor else max(n_rows, 1)
+            for at in range(0, n_rows, size):
+                rows = np.fromfile(file, np.int32, 3 * size, offset=12 * at).reshape(-1, 3)
+                columns: tuple[np.ndarray, ...] = ()
+                if weighted:
+                    columns = (np.fromfile(_weights_of(file), float, size, offset=8 * at),)
+                if not one_anchor:
+                    rows, _, columns = group_by_anchor(rows, n_items, backend, columns)
+                yield rows, columns[0] if columns else np.empty(0)
+            file.unlink()
+
+
+def _distribute(
+    blocks: Iterable[Rows], files: list[Path], bounds: np.ndarray, n_items: int
+) -> bool:
+    """Append the rows of each range of anchors to its file; return whether there are weights."""
+    backend = backends.load()
+    with ExitStack() as stack:
+        outs = [stack.enter_context(file.open("wb")) for file in files]
         weight_outs: list[Any] = []
         for rows, weight in blocks:
             grouped, starts, columns = group_by_anchor(
                 rows.view(np.int32), n_items, backend, (weight,) if len(weight) else ()
             )
             if columns and not weight_outs:
-                weight_outs = [s.enter_context(file.open("wb")) for file in weights]
-            for i in range(len(files)):
+                weight_outs = [stack.enter_context(_weights_of(file).open("wb")) for file in files]
+            for i, out in enumerate(outs):
                 part = slice(starts[bounds[i]], starts[bounds[i + 1]])
-                outs[i].write(memoryview(grouped[part].reshape(-1)))
+                out.write(grouped[part].reshape(-1).data)
                 if columns:
-                    weight_outs[i].write(memoryview(np.ascontiguousarray(columns[0][part])))
-        s.close()
-        for i, file in enumerate(files):
-            single = bounds[i + 1] - bounds[i] == 1
-            size = most_rows if single else max(file.stat().st_size // 12, 1)
-            for at in range(0, file.stat().st_size // 12, size):
-                rows = np.fromfile(file, np.int32, 3 * size, offset=12 * at).reshape(-1, 3)
-                weight = np.fromfile(weights[i], float, size, offset=8 * at) if weight_outs else None
-                columns = () if weight is None else (weight,)
-                if not single:
-                    rows, _, columns = group_by_anchor(rows, n_items, backend, columns)
-                yield rows, columns[0] if columns else np.empty(0)
-            file.unlink()
+                    weight_outs[i].write(np.ascontiguousarray(columns[0][part]).data)
+    return bool(weight_outs)
+
+
+def _weights_of(file: Path) -> Path:
+    return file.with_suffix(".weight")
 
 
 def ranges(counts: np.ndarray, most_rows: int) -> np.ndarray:

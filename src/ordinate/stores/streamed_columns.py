@@ -37,9 +37,7 @@ class StreamedColumns:
     backend : module
     """
 
-    def __init__(
-        self, stored: GroupedTriplets, landmarks: np.ndarray, backend: ModuleType
-    ) -> None:
+    def __init__(self, stored: GroupedTriplets, landmarks: np.ndarray, backend: ModuleType) -> None:
         self.stored, self.landmarks, self.backend = stored, landmarks, backend
         self.n_items = stored.n_items
         self.first = stored.starts[landmarks]
@@ -65,6 +63,8 @@ class StreamedColumns:
         pairs = [np.empty((len(rows), 2), np.uint32) for rows in chosen]
         weights = [np.empty(len(rows) if self.stored.weighted else 0) for rows in chosen]
         far, near = np.zeros((2, len(self), self.n_items))
+        # Single precision is exact for the ones of a block, and quicker.
+        dtype = np.float64 if self.stored.weighted else np.float32
 
         def take(task: Task, block: np.ndarray, weight: np.ndarray) -> tuple:
             i, start = task.column, task.start
@@ -73,7 +73,7 @@ class StreamedColumns:
             pairs[i][low:high] = block[rows]
             if len(weight):
                 weights[i][low:high] = weight[rows]
-            return self.backend.count_sums(block, weight, self.n_items, np.float64)
+            return self.backend.count_sums(block, weight, self.n_items, dtype)
 
         for task, sums in self._pass(range(len(self)), take):
             far[task.column] += sums[0]
@@ -155,7 +155,9 @@ class StreamedColumns:
                 part = None
         return totals
 
-    def _pass(self, columns: Any, kernel: Callable[[Task, np.ndarray, np.ndarray], Any]) -> Iterator:
+    def _pass(
+        self, columns: Any, kernel: Callable[[Task, np.ndarray, np.ndarray], Any]
+    ) -> Iterator:
         """Yield a kernel's result for every block of some columns, in order.
 
         Readers fetch blocks ahead while kernels run on all threads.
@@ -194,7 +196,7 @@ class StreamedColumns:
             return
         anchor = int(self.landmarks[task.column])
         scan = self.backend.scan_pairs
-        if scan(pairs, np.uint32(anchor), np.uint32(self.n_items)):
+        if scan(pairs, anchor, self.n_items):
             bad = [scan(pairs[at : at + 1], anchor, self.n_items) for at in range(len(pairs))]
             at = int(np.argmax(bad))
             row = [anchor, *pairs[at].tolist()]

@@ -11,8 +11,8 @@ import numpy as np
 from ordinate import backends
 from ordinate._parallel import in_order, n_threads
 from ordinate.losses import Loss
-from ordinate.storage.stored import Block, StoredTriplets
 from ordinate.rows import read_only
+from ordinate.storage.stored import Block, StoredTriplets
 from ordinate.stores.triplets import NO_WEIGHT, TripletStore, part_length
 
 SAMPLE_SHARE = 4  # of the memory limit, that a sample may take
