@@ -95,8 +95,8 @@ def row(name: str, path: Path, method: str, limit: str | None, known: float | No
     each = r["seconds"] / r["m"] * 1e9
     ratio = "" if known is None else f"{each / known:.2f}"
     print(
-        f"| {path.name} | {method} | {name} | {r['m'] / 1e6:,.0f} M | {r['seconds']:.1f} | {each:.1f} "
-        f"| {ratio} | {r['passes']:.1f} | {r['peak']:.2f} | {r['error']:.3f} |",
+        f"| {path.name} | {method} | {name} | {r['m'] / 1e6:,.0f} M | {r['seconds']:.1f} "
+        f"| {each:.1f} | {ratio} | {r['passes']:.1f} | {r['peak']:.2f} | {r['error']:.3f} |",
         flush=True,
     )
     return each

@@ -4,6 +4,7 @@ import json
 import resource
 import shutil
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -167,7 +168,7 @@ def test_ranges_of_anchors_are_small_or_single(counts, most):
     bounds = ranges(np.array(counts), most)
     assert bounds[0] == 0
     assert bounds[-1] == len(counts)
-    for low, high in zip(bounds, bounds[1:], strict=False):
+    for low, high in pairwise(bounds):
         assert high > low
         assert sum(counts[low:high]) <= most or high == low + 1
 

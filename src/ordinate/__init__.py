@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ordinate import answers, metrics, simulate
+    from ordinate import answers, metrics, simulate, storage
     from ordinate._parallel import threads
     from ordinate.estimators import (
         CKL,
@@ -57,7 +57,7 @@ _HOME = {
     "sample_triplets": "simulate",
     "threads": "_parallel",
 }
-_MODULES = {"answers", "metrics", "simulate"}
+_MODULES = {"answers", "metrics", "simulate", "storage"}
 
 __all__ = [
     "CKL",
@@ -84,6 +84,7 @@ __all__ = [
     "sample_points",
     "sample_triplets",
     "simulate",
+    "storage",
     "threads",
     "triplet_error",
 ]

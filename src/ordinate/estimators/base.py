@@ -1,6 +1,7 @@
 """What all estimators share."""
 
 import sys
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ class Embedder(BaseEstimator):
     """A map in ``embedding_`` that answers questions, and how it is asked for."""
 
     _streams = True  # takes triplets that are not in memory
+    _by_anchor = False  # and needs the rows of each anchor together
 
     def fit(self, X: Any, y: Any = None) -> "Embedder":
         """Find the map."""
@@ -43,13 +45,23 @@ class Embedder(BaseEstimator):
             f"{stored.path}: {len(stored):,} rows, {where}; the memory limit is "
             f"{in_words(stored.memory_limit)}"
         )
-        return stored.load() if where == "read into memory" else stored
+        if where != "streamed":
+            return stored.load()
+        if stored.needs_copy(by_anchor=self._by_anchor):
+            self._say(
+                f"a copy in the fast layout goes to {gettempdir()} first; "
+                "ordinate.storage.convert makes one to keep"
+            )
+        return stored
 
-    def _check_memory(self, triplets: Any, needed: float) -> None:
-        """Say how much memory streaming will take, or raise if that is too much."""
+    def _check_memory(self, triplets: Any, working: float, sample: float = 0.0) -> None:
+        """Say how much memory streaming will take, or raise if that is too much.
+
+        ``working`` and ``sample`` are bytes of the state and of the samples that are wanted.
+        """
         if isinstance(triplets, Triplets):
             return
-        needed += triplets.streaming_bytes()
+        needed = triplets.streaming_bytes() + working + triplets.sample_bytes(sample)
         self._say(f"needs about {in_words(needed)} of memory")
         if needed > triplets.memory_limit:
             raise MemoryError(

@@ -19,7 +19,8 @@ from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
 from ordinate.stores import TripletStore, store_of
 
-WORKING = 600  # bytes per coordinate, at most at the same time, of samples and all else
+WORKING = 600  # bytes per coordinate of a map, at most at the same time
+SAMPLED = 12 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 STARTS = ("auto", "spectral", "loe", "random")
 
 
@@ -71,7 +72,8 @@ class GradientEmbedder(Embedder):
         }
         n_starts = check_whole("n_starts", self.n_starts)
         began = time.perf_counter()
-        self._check_memory(triplets, WORKING * triplets.n_items * n_components)
+        size = triplets.n_items * n_components
+        self._check_memory(triplets, WORKING * size, SAMPLED * size)
         store = store_of(triplets, self.backend)
         # A stream of its own: points that were simulated with the same seed must not be the start.
         generator = random_generator(self.random_state).spawn(1)[0]

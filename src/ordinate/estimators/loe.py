@@ -13,7 +13,7 @@ from ordinate.landmark import RECOVERIES, loe
 from ordinate.landmark_choice import choose_landmarks
 from ordinate.scaling import principal_axes
 
-WORKING = 400  # bytes per score, at most at the same time, of a sample and all else
+WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
 
 
 class LOE(Embedder):
@@ -79,6 +79,8 @@ class LOE(Embedder):
     >>> print(f"{procrustes_error(model.embedding_, points, relative=True):.2f}")
     0.09
     """
+
+    _by_anchor = True
 
     def __init__(
         self,

@@ -65,13 +65,10 @@ def open_triplets(
     GroupedTriplets(1,000 rows, 50 items)
     >>> folder.cleanup()
     """
-    path = Path(path)
-    grouped = open_grouped(path)
+    grouped = open_grouped(Path(path))
     if grouped is None:
-        return PlainTriplets(open_table(path), n_items, memory_limit)
-    if n_items is not None and n_items != grouped.n_items:
-        raise ValueError(f"n_items is {n_items}, but {path} has {grouped.n_items} items")
-    return GroupedTriplets(grouped, memory_limit)
+        return PlainTriplets(open_table(Path(path)), n_items, memory_limit)
+    return GroupedTriplets(grouped, n_items, memory_limit)
 
 
 def find(data: Any, *, n_items: int | None = None) -> StoredTriplets | None:
@@ -85,11 +82,11 @@ def find(data: Any, *, n_items: int | None = None) -> StoredTriplets | None:
         return data
     if not isinstance(data, (str, os.PathLike)):
         return None
-    path = Path(data)
-    if open_grouped(path) is not None:
-        return open_triplets(path, n_items=n_items)
+    grouped = open_grouped(Path(data))
+    if grouped is not None:
+        return GroupedTriplets(grouped, n_items)
     try:
-        table = open_table(path)
+        table = open_table(Path(data))
     except (OSError, ValueError):
         return None  # another layout, or no file at all: readers know what to say
     stored = PlainTriplets(table, n_items)

@@ -26,6 +26,7 @@ from ordinate.triplets import Triplets
 BLOCK = 1 << 22  # rows that are read and summed at a time
 SMALLEST_BLOCK = 1 << 12
 READERS = 2
+SAMPLE_SHARE = 4  # of the memory limit, that a sample may take
 ROW = 12  # bytes
 WEIGHT = 8
 NO_WEIGHT = np.empty(0)
@@ -130,6 +131,10 @@ class StoredTriplets:
         in_flight = 2 * READERS + 2 * n_threads() + 2
         return in_flight * self.row_bytes * (block_rows or self.block_rows)
 
+    def sample_bytes(self, wanted: float) -> float:
+        """Memory that a sample may take: at most a share of the limit."""
+        return min(wanted, self.memory_limit / SAMPLE_SHARE)
+
     def blocks(self, part_rows: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, read ahead on other threads.
 
@@ -174,6 +179,10 @@ class StoredTriplets:
         """Return the triplets in the order of their anchors, and where each anchor starts."""
         raise NotImplementedError
 
+    def needs_copy(self, *, by_anchor: bool) -> bool:
+        """Whether streaming begins with a copy in the fast layout, in a temporary folder."""
+        return False
+
     def quick(self) -> "StoredTriplets":
         """Return the triplets in a form that is decoded quickly."""
         return self
@@ -195,8 +204,12 @@ class StoredTriplets:
 class GroupedTriplets(StoredTriplets):
     """Triplets in the fast layout: the rows of every anchor lie together."""
 
-    def __init__(self, file: GroupedFile, memory_limit: Any = None) -> None:
+    def __init__(
+        self, file: GroupedFile, n_items: int | None = None, memory_limit: Any = None
+    ) -> None:
         super().__init__(file.path, file.files, file.weighted, memory_limit)
+        if n_items not in (None, file.n_items):
+            raise ValueError(f"n_items is {n_items}, but {file.path} has {file.n_items} items")
         self.file, self.n_items, self.starts = file, file.n_items, file.starts
         if file.labels is not None:
             whole = all(isinstance(label, int) for label in file.labels)
@@ -297,16 +310,20 @@ class PlainTriplets(StoredTriplets):
         """Write the rows in the order of their anchors to a temporary folder, once."""
         return self._sorted, self._sorted.starts
 
+    def needs_copy(self, *, by_anchor: bool) -> bool:
+        """Whether rows are wanted by anchor, or take longer to decode than to sum."""
+        return by_anchor or self.table.slow or self.look.labels is not None
+
     def quick(self) -> StoredTriplets:
-        """Return the triplets, or the fast layout of texts."""
-        return self._sorted if self.table.slow or self.look.labels is not None else self
+        """Return the triplets, or a copy in the fast layout."""
+        return self._sorted if self.needs_copy(by_anchor=False) else self
 
     @cached_property
     def _sorted(self) -> GroupedTriplets:
         folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         regroup(self, folder / "grouped")
-        return GroupedTriplets(FolderFile(folder / "grouped"), self.memory_limit)
+        return GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
 
 
 def regroup(stored: StoredTriplets, target: Path, labels: list | None = None) -> None:

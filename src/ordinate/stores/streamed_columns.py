@@ -59,20 +59,23 @@ class StreamedColumns:
 
     def sample(self, size: int) -> Columns:
         """Take the pairs that ``Columns.sample`` takes, into memory; the same pass counts."""
-        chosen = [_chosen(int(n), size) for n in self.sizes]
-        pairs = [np.empty((len(rows), 2), np.uint32) for rows in chosen]
-        weights = [np.empty(len(rows) if self.stored.weighted else 0) for rows in chosen]
+        steps = [int(n) * RUN // max(size, RUN) for n in self.sizes]
+        lengths = [
+            int(n) if step <= RUN else int(n) // step * RUN
+            for n, step in zip(self.sizes, steps, strict=True)
+        ]
+        pairs = [np.empty((length, 2), np.uint32) for length in lengths]
+        weights = [np.empty(length if self.stored.weighted else 0) for length in lengths]
         far, near = np.zeros((2, len(self), self.n_items))
         # Single precision is exact for the ones of a block, and quicker.
         dtype = np.float64 if self.stored.weighted else np.float32
 
         def take(task: Task, block: np.ndarray, weight: np.ndarray) -> tuple:
             i, start = task.column, task.start
-            low, high = np.searchsorted(chosen[i], [start, start + len(block)])
-            rows = chosen[i][low:high] - start
-            pairs[i][low:high] = block[rows]
+            low, high, rows = _sampled(steps[i], lengths[i], start, start + len(block))
+            pairs[i][low:high] = block[rows - start]
             if len(weight):
-                weights[i][low:high] = weight[rows]
+                weights[i][low:high] = weight[rows - start]
             return self.backend.count_sums(block, weight, self.n_items, dtype)
 
         for task, sums in self._pass(range(len(self)), take):
@@ -204,10 +207,16 @@ class StreamedColumns:
             raise ValueError(f"{self.stored.path}: {what}")
 
 
-def _chosen(n_rows: int, size: int) -> np.ndarray:
-    """Rows of a column that ``Columns.sample`` takes."""
-    step = n_rows * RUN // max(size, RUN)
+def _sampled(step: int, length: int, start: int, stop: int) -> tuple[int, int, np.ndarray]:
+    """Rows between two of a column that ``Columns.sample`` takes, and their places in the sample.
+
+    The sample of this ``length`` has a run of rows in the middle of every ``step`` rows.
+    """
     if step <= RUN:
-        return np.arange(n_rows)
-    begins = np.arange(n_rows // step) * step + (step - RUN) // 2
-    return (begins[:, None] + np.arange(RUN)).ravel()
+        return start, stop, np.arange(start, stop)
+    middle = (step - RUN) // 2
+    first = max((start - middle) // step, 0)
+    runs = np.arange(first, min((stop - middle - 1) // step + 1, length // RUN))
+    rows = (runs[:, None] * step + middle + np.arange(RUN)).ravel()
+    low, high = np.searchsorted(rows, [start, stop])
+    return first * RUN + int(low), first * RUN + int(high), rows[low:high]

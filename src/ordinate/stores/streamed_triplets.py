@@ -15,8 +15,7 @@ from ordinate.rows import read_only
 from ordinate.storage.stored import Block, StoredTriplets
 from ordinate.stores.triplets import NO_WEIGHT, TripletStore, part_length
 
-SAMPLE_SHARE = 4  # of the memory limit, that a sample may take
-KEPT_SHARE = 16  # of it, that a sample may take to be kept
+KEPT = 4  # a sample is kept if as many would take the room that one may
 
 
 class StreamedTriplets:
@@ -62,7 +61,7 @@ class StreamedTriplets:
         step = len(self) // max(size, 1)
         if step <= 1:
             return self
-        most = self.stored.memory_limit // (SAMPLE_SHARE * self.stored.row_bytes)
+        most = int(self.stored.sample_bytes(np.inf)) // self.stored.row_bytes
         step = max(step, -(-len(self) // most))
         if random_state == 0 and step in self._samples:
             return self._samples[step]
@@ -81,7 +80,7 @@ class StreamedTriplets:
         for _ in self._pass(take):
             pass
         found = TripletStore(rows, weight, self.n_items, self.backend, self)
-        if random_state == 0 and len(found) * KEPT_SHARE <= most * SAMPLE_SHARE:
+        if random_state == 0 and KEPT * len(found) <= most:
             self._samples[step] = found
         return found
 
