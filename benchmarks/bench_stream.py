@@ -18,6 +18,7 @@ import numpy as np
 from _measure import heading, memory_now, peak_memory
 
 from ordinate import LOE, STE, procrustes_error, sample_points, simulate, storage
+from ordinate._memory import available_memory
 
 GIB = 2**30
 
@@ -80,8 +81,8 @@ def fit(path: Path, method: str, limit: str | None) -> None:
     print(json.dumps(result))
 
 
-def row(name: str, path: Path, method: str, limit: str | None, known: float | None) -> float:
-    """Print a row of the table; returns the time per comparison."""
+def row(name: str, path: Path, method: str, limit: str | None, known: tuple | None) -> tuple:
+    """Print a row of the table; returns the time per comparison, by the clock and of processors."""
     if name.endswith("cold") and not drop_cache():
         name += " (cache not dropped)"
     command = [sys.executable, __file__, "--fit", str(path), "--method", method]
@@ -92,14 +93,15 @@ def row(name: str, path: Path, method: str, limit: str | None, known: float | No
         check=True,
     )
     r = json.loads(done.stdout.splitlines()[-1])
-    each = r["seconds"] / r["m"] * 1e9
-    ratio = "" if known is None else f"{each / known:.2f}"
+    each, cpu = (r[kind] / r["m"] * 1e9 for kind in ("seconds", "cpu"))
+    ratios = "|" if known is None else f"{each / known[0]:.2f} | {cpu / known[1]:.2f}"
     print(
         f"| {path.name} | {method} | {name} | {r['m'] / 1e6:,.0f} M | {r['seconds']:.1f} "
-        f"| {each:.1f} | {ratio} | {r['passes']:.1f} | {r['peak']:.2f} | {r['error']:.3f} |",
+        f"| {each:.1f} | {cpu:.1f} | {ratios} | {r['passes']:.1f} | {r['peak']:.2f} "
+        f"| {r['error']:.3f} |",
         flush=True,
     )
-    return each
+    return each, cpu
 
 
 def fits(folder: Path, cs: list[int], n: int, limit: str) -> None:
@@ -112,15 +114,17 @@ def fits(folder: Path, cs: list[int], n: int, limit: str) -> None:
     make(sets[-2][0], n, round(50 * n * np.log(n)), design="landmarks", landmarks=5)
     make(sets[-1][0], n // 10, round(100 * n), design="uniform")
     print(
-        "| set | method | rows | comparisons | s | ns / comparison | times in memory | passes "
-        "| peak GiB | error |\n|---|---|---|---|---|---|---|---|---|---|"
+        "| set | method | rows | comparisons | s | ns / comparison | of processors "
+        "| times in memory | of processors | passes | peak GiB | error |"
     )
+    print("|---" * 12 + "|")
     known = {
         method: row("in memory", path, method, None, None) for path, method in (sets[0], sets[-1])
     }
     for path, method in sets:
-        for name in ("from disk, cold", "from disk, warm"):
-            row(name, path, method, limit, known[method])
+        row("from disk, cold", path, method, limit, known[method])
+        if sum(file.stat().st_size for file in [path, *path.glob("*")]) < available_memory() / 2:
+            row("from disk, warm", path, method, limit, known[method])
 
 
 def formats(folder: Path) -> None:

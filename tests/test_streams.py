@@ -15,7 +15,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import triplet_rows
 
-from ordinate import LOE, STE, Triplets, losses, noise, sample_points, sample_triplets, storage
+from ordinate import (
+    LOE,
+    STE,
+    Triplets,
+    losses,
+    noise,
+    sample_points,
+    sample_triplets,
+    storage,
+    threads,
+)
 from ordinate._memory import memory_size
 from ordinate._parallel import ahead, in_order
 from ordinate.estimators import STEKer
@@ -284,6 +294,20 @@ def test_parts_of_a_disconnected_file(tmp_path):
     storage.write([rows], tmp_path / "x", n_items=7)
     ours = store_of(storage.open_triplets(tmp_path / "x"))
     assert ours.n_parts() == store_of(Triplets(rows, n_items=7)).n_parts() == 2
+
+
+def test_sums_do_not_depend_on_threads(tmp_path, landmark_triplets, points, tiny_blocks):
+    storage.write([landmark_triplets], tmp_path / "x")
+    landmarks = np.unique(landmark_triplets.rows[:, 0])
+    scores = dict(enumerate(np.random.default_rng(0).normal(size=(7, 60))))
+    found = []
+    for number in (1, 3):
+        with threads(number):
+            opened = storage.open_triplets(tmp_path / "x")
+            loss = store_of(opened).loss(points, losses.get("ste"))
+            gradient = columns_of(opened, landmarks).gradient(scores, BTL)
+            found.append([*loss, *gradient.values()])
+    assert all(np.array_equal(one, three) for one, three in zip(*found, strict=True))
 
 
 # Fits

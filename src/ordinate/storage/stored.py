@@ -26,6 +26,7 @@ from ordinate.triplets import Triplets
 BLOCK = 1 << 22  # rows that are read and summed at a time
 SMALLEST_BLOCK = 1 << 12
 READERS = 2
+TYPICAL = 2  # threads that the memory limit should have room for
 SAMPLE_SHARE = 4  # of the memory limit, that a sample may take
 ROW = 12  # bytes
 WEIGHT = 8
@@ -120,16 +121,29 @@ class StoredTriplets:
 
     @cached_property
     def block_rows(self) -> int:
-        """Rows that are read at a time: always the same, if the memory limit allows."""
+        """Rows that are read at a time: always the same, if the memory limit allows.
+
+        The number of threads has no part in it, since sums of other blocks are rounded otherwise.
+        """
         size = BLOCK
-        while size > SMALLEST_BLOCK and self.streaming_bytes(size) > self.memory_limit // 3:
+        while size > SMALLEST_BLOCK and self._bytes(size, TYPICAL) > self.memory_limit // 3:
             size //= 2
         return size
 
-    def streaming_bytes(self, block_rows: int | None = None) -> int:
+    @property
+    def workers(self) -> int:
+        """Threads that sum blocks: all, if the memory limit allows."""
+        workers = n_threads()
+        while workers > 1 and self._bytes(self.block_rows, workers) > self.memory_limit // 3:
+            workers -= 1
+        return workers
+
+    def streaming_bytes(self) -> int:
         """Memory of the blocks that are read, wait or are summed at the same time."""
-        in_flight = 2 * READERS + 2 * n_threads() + 2
-        return in_flight * self.row_bytes * (block_rows or self.block_rows)
+        return self._bytes(self.block_rows, self.workers)
+
+    def _bytes(self, block_rows: int, workers: int) -> int:
+        return (2 * READERS + 2 * workers + 2) * self.row_bytes * block_rows
 
     def sample_bytes(self, wanted: float) -> float:
         """Memory that a sample may take: at most a share of the limit."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate import backends
-from ordinate._parallel import in_order, n_threads, sub_blocks
+from ordinate._parallel import in_order, sub_blocks
 from ordinate.noise import Noise
 from ordinate.rows import bad_row, read_only
 from ordinate.storage.files import check_unchanged
@@ -181,7 +181,8 @@ class StreamedColumns:
             return task, sums
 
         fetched = in_order(read, self._tasks(columns), workers=READERS, ahead=READERS)
-        yield from in_order(compute, fetched, workers=n_threads(), ahead=n_threads())
+        workers = self.stored.workers
+        yield from in_order(compute, fetched, workers=workers, ahead=workers)
         check_unchanged(self.stored.files)
         self._sound.update(columns)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ordinate import backends
-from ordinate._parallel import in_order, n_threads
+from ordinate._parallel import in_order
 from ordinate.losses import Loss
 from ordinate.rows import read_only
 from ordinate.storage.stored import Block, StoredTriplets
@@ -150,7 +150,8 @@ class StreamedTriplets:
             return result
 
         blocks = self.stored.blocks(part_rows)
-        return in_order(compute, blocks, workers=n_threads(), ahead=n_threads())
+        workers = self.stored.workers
+        return in_order(compute, blocks, workers=workers, ahead=workers)
 
     def _count_pass(self, share: float) -> None:
         self.n_passes += share
