@@ -104,8 +104,9 @@ def row(name: str, path: Path, method: str, limit: str | None, known: tuple | No
     return each, cpu
 
 
-def fits(folder: Path, cs: list[int], n: int, limit: str) -> None:
-    heading(f"From a file against in memory, n = {n:,}, d = 2; memory limit {limit}")
+def fits(folder: Path, cs: list[int], n: int) -> None:
+    limits = {"LOE": "3.5GiB", "STE": "2GiB"}  # less than the smallest set takes in memory
+    heading(f"From a file against in memory, LOE at n = {n:,}, STE at {n // 10:,}, d = 2; {limits}")
     sets = []
     for c in cs:
         sets.append((folder / f"loe-c{c}", "LOE"))
@@ -122,6 +123,7 @@ def fits(folder: Path, cs: list[int], n: int, limit: str) -> None:
         method: row("in memory", path, method, None, None) for path, method in (sets[0], sets[-1])
     }
     for path, method in sets:
+        limit = limits[method]
         row("from disk, cold", path, method, limit, known[method])
         if sum(file.stat().st_size for file in [path, *path.glob("*")]) < available_memory() / 2:
             row("from disk, warm", path, method, limit, known[method])
@@ -211,7 +213,6 @@ if __name__ == "__main__":
     parser.add_argument("--folder", help="where to keep the sets; by default a temporary folder")
     parser.add_argument("--n", type=int, default=1_000_000)
     parser.add_argument("--c", type=int, nargs="+", default=[50])
-    parser.add_argument("--memory-limit", default="3.5GiB")
     parser.add_argument("--fit")
     parser.add_argument("--method")
     parser.add_argument("--limit")
@@ -222,4 +223,4 @@ if __name__ == "__main__":
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(chosen.folder or temporary)
             formats(folder)
-            fits(folder, chosen.c, chosen.n, chosen.memory_limit)
+            fits(folder, chosen.c, chosen.n)

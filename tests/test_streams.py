@@ -284,7 +284,7 @@ def test_triplet_stores_sum_as_in_memory(name, blocks, tmp_path, uniform_triplet
 
 def test_large_samples_stay_within_the_limit(tmp_path, uniform_triplets):
     store = store_of(
-        storage.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=48_000)
+        storage.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=112_000)
     )
     assert 900 < len(store.sample(5000)) <= 1000
 

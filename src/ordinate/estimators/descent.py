@@ -20,7 +20,7 @@ from ordinate.spectral import best_scale, spectral_start
 from ordinate.stores import TripletStore, store_of
 
 WORKING = 600  # bytes per coordinate of a map, at most at the same time
-SAMPLED = 12 * 128  # bytes per coordinate of the largest sample, that of the spectral start
+SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 STARTS = ("auto", "spectral", "loe", "random")
 
 

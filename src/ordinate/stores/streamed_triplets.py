@@ -15,6 +15,7 @@ from ordinate.rows import read_only
 from ordinate.storage.stored import Block, StoredTriplets
 from ordinate.stores.triplets import NO_WEIGHT, TripletStore, part_length
 
+INDEX = 16  # bytes of a sampled row besides its own, while it is drawn
 KEPT = 4  # a sample is kept if as many would take the room that one may
 
 
@@ -61,12 +62,12 @@ class StreamedTriplets:
         step = len(self) // max(size, 1)
         if step <= 1:
             return self
-        most = int(self.stored.sample_bytes(np.inf)) // self.stored.row_bytes
+        most = int(self.stored.sample_bytes(np.inf)) // (self.stored.row_bytes + INDEX)
         step = max(step, -(-len(self) // most))
         if random_state == 0 and step in self._samples:
             return self._samples[step]
-        starts = np.arange(0, len(self) - step + 1, step)
-        chosen = starts + np.random.default_rng(random_state).integers(step, size=len(starts))
+        chosen = np.random.default_rng(random_state).integers(step, size=len(self) // step)
+        chosen += np.arange(0, len(self) - step + 1, step)
         rows = np.empty((len(chosen), 3), np.uint32)
         weight = np.empty(len(chosen)) if self.stored.weighted else NO_WEIGHT
 
