@@ -50,8 +50,9 @@ class GradientEmbedder(Embedder):
 
         Parameters
         ----------
-        X : Triplets, array-like of int (m, 3), DataFrame or Arrow table
-            Rows ``(anchor, near, far)``.
+        X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
+            Rows ``(anchor, near, far)``. A file too large for memory is streamed: its path, or
+            what :func:`ordinate.storage.open_triplets` returns.
         y : ignored
             Present for scikit-learn.
         start_triplets : triplets in any form, optional
