@@ -74,6 +74,27 @@ def test_count_parts(data):
     assert 1 <= parts <= n_compared // 2
 
 
+@given(comparisons(), st.integers(1, 700))
+def test_joining_parts_block_by_block(data, size):
+    pairs, _, scores = data
+    n_compared = len(np.unique(pairs))
+    for backend in (plain, fast):
+        parent, left = np.arange(len(scores), dtype=np.uint32), n_compared
+        for start in range(0, len(pairs), size):
+            left = backend.join_parts(pairs[start : start + size], parent, left)
+        assert left == plain.count_parts(pairs, len(scores), n_compared)
+
+
+@given(comparisons(), st.integers(0, 22), st.integers(1, 20))
+def test_scan_pairs(data, anchor, n_items):
+    pairs, _, _ = data
+    pairs = pairs.copy()
+    pairs[::7, 0] = pairs[::7, 1]
+    n_bad = sum(len({anchor, *row}) < 3 or max(row) >= n_items for row in pairs.tolist())
+    assert plain.scan_pairs(pairs, anchor, n_items) == n_bad
+    assert fast.scan_pairs(pairs, anchor, n_items) == n_bad
+
+
 @pytest.mark.parametrize("model", [0, 1])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_score_sums_are_the_derivative_of_the_log_likelihood(backend, model, weighted):

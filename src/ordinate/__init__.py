@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ordinate import advice, answers, datasets, metrics, readers, simulate
+    from ordinate import advice, answers, datasets, metrics, readers, simulate, storage
     from ordinate._parallel import threads
     from ordinate.estimators import (
         CKL,
@@ -58,7 +58,7 @@ _HOME = {
     "sample_triplets": "simulate",
     "threads": "_parallel",
 }
-_MODULES = {"advice", "answers", "datasets", "metrics", "readers", "simulate"}
+_MODULES = {"advice", "answers", "datasets", "metrics", "readers", "simulate", "storage"}
 
 __all__ = [
     "CKL",
@@ -88,6 +88,7 @@ __all__ = [
     "sample_points",
     "sample_triplets",
     "simulate",
+    "storage",
     "threads",
     "triplet_error",
 ]

@@ -5,9 +5,11 @@ there are: tasks write to places of their own, and sums are combined in the orde
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from threading import local
 from typing import TypeVar
 
@@ -70,6 +72,36 @@ def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Resul
     return list(_executor(n_threads()).map(call, tasks))
 
 
+def in_order(
+    function: Callable[[Task], Result], tasks: Iterable[Task], *, workers: int, ahead: int
+) -> Iterator[Result]:
+    """Yield ``function`` of every task, in the order of the tasks, on threads of their own.
+
+    At most ``ahead`` tasks are begun or waiting beyond the result that is wanted next: that bounds
+    the memory where results are large and tasks without end.
+    """
+    pool = ThreadPoolExecutor(workers)
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(function, task))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def ahead(results: Iterator[Result], depth: int) -> Iterator[Result]:
+    """Yield what an iterator does, which runs ahead by ``depth`` on a thread of its own."""
+    end = object()
+    for result in in_order(lambda _: next(results, end), count(), workers=1, ahead=depth):
+        if result is end:
+            return
+        yield result  # type: ignore[misc]
+
+
 def _executor(workers: int) -> ThreadPoolExecutor:
     """Return the pool of this many threads, made once: starting threads costs a millisecond."""
     global _pool
@@ -96,6 +128,11 @@ def single_threaded_blas() -> Iterator[None]:
 def blocks(n_rows: int, size: int) -> list[slice]:
     """Cut ``n_rows`` rows into consecutive slices of ``size`` rows, the last one shorter."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def sub_blocks(part: slice, size: int) -> list[slice]:
+    """Cut a slice into consecutive slices of ``size`` rows, the last one shorter."""
+    return [slice(at, min(at + size, part.stop)) for at in range(part.start, part.stop, size)]
 
 
 def _positive(number: object, name: str) -> int:

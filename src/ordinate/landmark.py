@@ -14,7 +14,8 @@ from ordinate import noise as noise_models
 from ordinate._parallel import blocks, run, single_threaded_blas
 from ordinate.ranking import Scores, rank_columns
 from ordinate.scaling import landmark_mds, project_edm
-from ordinate.stores import Columns
+from ordinate.storage import StoredTriplets
+from ordinate.stores import columns_of
 from ordinate.triplets import Triplets
 
 RECOVERIES = ("auto", "lift", "edm")
@@ -22,7 +23,7 @@ GOOD_FIT = 1.5  # misfit up to which a map explains the scores
 
 
 def loe(
-    triplets: Triplets,
+    triplets: Triplets | StoredTriplets,
     landmarks: np.ndarray,
     n_components: int,
     *,
@@ -36,7 +37,7 @@ def loe(
 
     Parameters
     ----------
-    triplets : Triplets
+    triplets : Triplets or StoredTriplets
     landmarks : ndarray of int, shape (n_landmarks,)
         At least ``n_components + 3`` items, each with triplets of its own.
     n_components : int
@@ -54,7 +55,7 @@ def loe(
     scores : Scores
     """
     with single_threaded_blas():
-        columns = Columns.from_triplets(triplets, landmarks, backend)
+        columns = columns_of(triplets, landmarks, backend)
         scores = rank_columns(
             columns,
             noise_models.get(noise),

@@ -7,7 +7,8 @@ import numpy as np
 from ordinate import noise
 from ordinate._checks import check_choice, check_whole
 from ordinate.mean_field import mean_field
-from ordinate.stores import Columns
+from ordinate.storage import StoredTriplets
+from ordinate.stores import columns_of
 from ordinate.triplets import Triplets
 
 ENOUGH = 20  # comparisons per item that make a column worth ranking; docs/loe.md has the study
@@ -64,13 +65,17 @@ def asks_about_landmarks(n_rows: np.ndarray, n_components: int) -> bool:
 
 
 def choose_landmarks(
-    triplets: Triplets, n_components: int, landmarks: Any = "auto", *, backend: str = "auto"
+    triplets: Triplets | StoredTriplets,
+    n_components: int,
+    landmarks: Any = "auto",
+    *,
+    backend: str = "auto",
 ) -> np.ndarray:
     """Choose landmarks among the anchors of existing triplets.
 
     Parameters
     ----------
-    triplets : Triplets
+    triplets : Triplets or StoredTriplets
     n_components : int
     landmarks : "auto", int or sequence
         "auto": every anchor with at least 20 comparisons per item; or with half as many as the
@@ -109,7 +114,9 @@ def choose_landmarks(
     return np.sort(_spread_out(grouped, candidates, wanted, backend))
 
 
-def _given(triplets: Triplets, landmarks: Any, least: int, counts: np.ndarray) -> np.ndarray:
+def _given(
+    triplets: Triplets | StoredTriplets, landmarks: Any, least: int, counts: np.ndarray
+) -> np.ndarray:
     """Return the ids of labels (or ids), or raise."""
     names = landmarks.tolist() if hasattr(landmarks, "tolist") else list(landmarks)
     id_of = {label: i for i, label in enumerate(triplets.labels.tolist())}
@@ -130,7 +137,7 @@ def _given(triplets: Triplets, landmarks: Any, least: int, counts: np.ndarray) -
 
 
 def _spread_out(
-    triplets: Triplets, candidates: np.ndarray, wanted: int, backend: str
+    triplets: Triplets | StoredTriplets, candidates: np.ndarray, wanted: int, backend: str
 ) -> np.ndarray:
     """Choose candidates one by one, each as far as can be from those chosen before.
 
@@ -141,7 +148,7 @@ def _spread_out(
         return candidates
     distance = np.empty((len(candidates), len(candidates)))
     for row, candidate in enumerate(candidates):
-        column = Columns.from_triplets(triplets, np.array([candidate]), backend)
+        column = columns_of(triplets, np.array([candidate]), backend)
         far, near = column.counts()
         scores = mean_field(far[0], near[0], noise.get("btl")).scores
         distance[row] = scores[candidates] - scores.min()

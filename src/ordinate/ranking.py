@@ -107,11 +107,12 @@ def rank_columns(
         ranked[every, owners] = False
     one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * n
     dtype = np.float32 if one_step else np.float64
+    # In this order: columns in a file are counted while the sample is read.
+    sample = columns.sample(SAMPLE * n // 2)
     far, near = columns.counts(dtype)
     compared = far + near
     n_compared = np.count_nonzero(compared, axis=1)
     fields = [mean_field(far[i], near[i], noise) for i in every]
-    sample = columns.sample(SAMPLE * n // 2)
     mixed = well_mixed(sample, fields)
     n_read = columns.sizes.sum() + (_mixing_steps(n) + 1) * sample.sizes.sum()
 

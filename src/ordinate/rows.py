@@ -38,16 +38,18 @@ def check_rows(rows: Any, n_items: int | None) -> tuple[np.ndarray, int, bool]:
     n_bad = sum(bad for bad, _, _, _ in scans)
     if n_bad:
         first = next(p.start + at for p, (bad, at, _, _) in zip(parts, scans, strict=True) if bad)
-        raise ValueError(_bad_row(first, array[first].tolist(), limit, n_bad, len(array)))
+        what = bad_row(first, array[first].tolist(), limit)
+        raise ValueError(f"{what} ({n_bad:,} bad rows of {len(array):,})")
     if n_items is None:
-        n_items = _count_items(max(largest for _, _, largest, _ in scans), len(array))
+        n_items = count_items(max(largest for _, _, largest, _ in scans), len(array))
     lasts = array[[part.stop - 1 for part in parts[:-1]], 0]
     firsts = array[[part.start for part in parts[1:]], 0]
     in_order = all(ordered for *_, ordered in scans) and bool((firsts >= lasts).all())
     return read_only(array.astype(np.int32, copy=False)), n_items, in_order
 
 
-def _bad_row(row: int, ids: list[int], n_items: int, n_bad: int, n_rows: int) -> str:
+def bad_row(row: int, ids: list[int], n_items: int) -> str:
+    """Say what is wrong with a row."""
     if len(set(ids)) < 3:
         what = "names an item twice; the three items of a triplet must differ"
     elif min(ids) < 0:
@@ -56,10 +58,11 @@ def _bad_row(row: int, ids: list[int], n_items: int, n_bad: int, n_rows: int) ->
         what = f"has an id beyond {n_items - 1:,}, the last of n_items={n_items:,}"
         if max(ids) == n_items:
             what += " (do the ids count from 1? then subtract 1)"
-    return f"row {row} {ids} {what} ({n_bad:,} bad rows of {n_rows:,})"
+    return f"row {row} {ids} {what}"
 
 
-def _count_items(largest: int, n_rows: int) -> int:
+def count_items(largest: int, n_rows: int) -> int:
+    """Return the number of items if ids reach ``largest``, or raise if that makes no sense."""
     # m rows name at most 3m items: ids far beyond that are labels, and would fill the memory.
     if largest >= max(1_000_000, 30 * n_rows):
         raise ValueError(

@@ -28,6 +28,13 @@ def scan_rows(rows: np.ndarray, n_items: int) -> tuple[int, int, int, bool]:
     return n_bad, int(bad.argmax()) if n_bad else -1, int(rows.max()), in_order
 
 
+def scan_pairs(pairs: np.ndarray, anchor: int, n_items: int) -> int:
+    """Count the pairs (m, 2), contiguous uint32, that make no triplet with an anchor."""
+    near, far = pairs.T
+    bad = (pairs >= n_items).any(axis=1) | (near == far) | (near == anchor) | (far == anchor)
+    return int(np.count_nonzero(bad))
+
+
 def count_anchors(rows: np.ndarray, n_items: int) -> np.ndarray:
     """Count the rows of each anchor."""
     return np.bincount(rows[:, 0], minlength=n_items)
@@ -100,11 +107,26 @@ def neighbour_sums(pairs: np.ndarray, weight: np.ndarray, values: np.ndarray) ->
 
 def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
     """Count the connected parts of the ``n_compared`` items that occur in ``pairs``."""
+    return join_parts(pairs, np.arange(n_items, dtype=np.uint32), n_compared)
+
+
+def join_parts(pairs: np.ndarray, parent: np.ndarray, n_parts: int) -> int:
+    """Join parts of items that ``pairs`` connect; return how many of ``n_parts`` are left.
+
+    ``parent`` (n_items,) names for each item another of its part, and is changed.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    graph = coo_array((np.ones(len(pairs)), pairs.T.astype(np.int64)), shape=(n_items, n_items))
-    return int(connected_components(graph, directed=False)[0]) - n_items + n_compared
+    n = len(parent)
+    ends = np.concatenate([pairs.T.astype(np.int64), [np.arange(n), parent]], axis=1)
+    graph = coo_array((np.ones(ends.shape[1]), ends), shape=(n, n))
+    before = connected_components(
+        coo_array((np.ones(n), (np.arange(n), parent)), shape=(n, n)), directed=False
+    )[0]
+    after, part = connected_components(graph, directed=False)
+    parent[:] = np.unique(part, return_index=True)[1][part]
+    return int(n_parts - before + after)
 
 
 def place_items(

@@ -2,6 +2,7 @@
 
 import sys
 from os import PathLike
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -9,24 +10,29 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._checks import check_whole
+from ordinate._memory import in_words
 from ordinate.inputs import as_triplets
 from ordinate.metrics import correct
+from ordinate.storage import StoredTriplets, find
 from ordinate.triplets import Triplets
 
 
 class Embedder(BaseEstimator):
     """A map in ``embedding_`` that answers questions, and how it is asked for."""
 
+    _streams = True  # takes triplets that are not in memory
+    _by_anchor = False  # and needs the rows of each anchor together
+
     def fit(self, X: Any, y: Any = None) -> "Embedder":
         """Find the map."""
         raise NotImplementedError
 
-    def _prepare(self, X: Any) -> tuple[Triplets, int]:
+    def _prepare(self, X: Any) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""
         n_components = check_whole("n_components", self.n_components)
         if self.device not in (None, "cpu"):
             raise ValueError(f"device must be None or 'cpu'; got {self.device!r}")
-        triplets = as_triplets(X, n_items=self.n_items)
+        triplets = self._triplets(X)
         if n_components >= triplets.n_items:
             raise ValueError(
                 f"n_components must be less than the number of items, {triplets.n_items:,}; got "
@@ -35,6 +41,41 @@ class Embedder(BaseEstimator):
         self.n_features_in_ = 3
         self.labels_ = triplets.labels
         return triplets, n_components
+
+    def _triplets(self, X: Any) -> Triplets | StoredTriplets:
+        """Return the triplets: in memory, unless they are in a file that is too large for it."""
+        stored = find(X, n_items=self.n_items)
+        if stored is None:
+            return as_triplets(X, n_items=self.n_items)
+        where = "read into memory" if stored.fits or not self._streams else "streamed"
+        self._say(
+            f"{stored.path}: {len(stored):,} rows, {where}; the memory limit is "
+            f"{in_words(stored.memory_limit)}"
+        )
+        if where != "streamed":
+            return stored.load()
+        if stored.needs_copy(by_anchor=self._by_anchor):
+            self._say(
+                f"a copy in the fast layout goes to {gettempdir()} first; "
+                "ordinate.storage.convert makes one to keep"
+            )
+        return stored
+
+    def _check_memory(self, triplets: Any, working: float, sample: float = 0.0) -> None:
+        """Say how much memory streaming will take, or raise if that is too much.
+
+        ``working`` and ``sample`` are bytes of the state and of the samples that are wanted.
+        """
+        if isinstance(triplets, Triplets):
+            return
+        needed = triplets.streaming_bytes() + working + triplets.sample_bytes(sample)
+        self._say(f"needs about {in_words(needed)} of memory")
+        if needed > triplets.memory_limit:
+            raise MemoryError(
+                f"about {in_words(needed)} of memory are needed for {triplets.n_items:,} items, "
+                f"but the memory limit is {in_words(triplets.memory_limit)}: raise it "
+                "(open_triplets(path, memory_limit=...)), or take fewer landmarks or dimensions"
+            )
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Find the map and return it: an array (n_items, n_components)."""
@@ -78,6 +119,9 @@ class Embedder(BaseEstimator):
 
 def over_labels(X: Any, labels: np.ndarray) -> Triplets:
     """Return triplets over these items, in this order; plain arrays hold ids, all else labels."""
+    stored = find(X)
+    if stored is not None:
+        X = stored.load()
     if not (isinstance(X, (Triplets, str, PathLike)) or hasattr(X, "columns")):
         return Triplets(X, labels=labels)
     triplets = as_triplets(X)

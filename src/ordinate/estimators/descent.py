@@ -17,9 +17,10 @@ from ordinate.losses import Loss
 from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found
 from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import TripletStore
-from ordinate.triplets import Triplets
+from ordinate.stores import TripletStore, store_of
 
+WORKING = 600  # bytes per coordinate of a map, at most at the same time
+SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 STARTS = ("auto", "spectral", "loe", "random")
 
 
@@ -49,8 +50,9 @@ class GradientEmbedder(Embedder):
 
         Parameters
         ----------
-        X : Triplets, array-like of int (m, 3), DataFrame or Arrow table
-            Rows ``(anchor, near, far)``.
+        X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
+            Rows ``(anchor, near, far)``. A file too large for memory is streamed: its path, or
+            what :func:`ordinate.storage.open_triplets` returns.
         y : ignored
             Present for scikit-learn.
         start_triplets : triplets in any form, optional
@@ -71,7 +73,9 @@ class GradientEmbedder(Embedder):
         }
         n_starts = check_whole("n_starts", self.n_starts)
         began = time.perf_counter()
-        store = TripletStore.from_triplets(triplets, self.backend)
+        size = triplets.n_items * n_components
+        self._check_memory(triplets, WORKING * size, SAMPLED * size)
+        store = store_of(triplets, self.backend)
         # A stream of its own: points that were simulated with the same seed must not be the start.
         generator = random_generator(self.random_state).spawn(1)[0]
         with single_threaded_blas():
@@ -107,7 +111,7 @@ class GradientEmbedder(Embedder):
 
     def _start(
         self,
-        triplets: Triplets,
+        triplets: Any,
         start_triplets: Any,
         store: TripletStore,
         n_components: int,
@@ -118,7 +122,7 @@ class GradientEmbedder(Embedder):
         of_triplets, of_store = triplets, store
         if start_triplets is not None:
             of_triplets = over_labels(start_triplets, self.labels_)
-            of_store = TripletStore.from_triplets(of_triplets, self.backend)
+            of_store = store_of(of_triplets, self.backend)
         if isinstance(start, LOE) and hasattr(start, "embedding_"):
             return Start("loe", self._given(over_items(start, self.labels_), n_components))
         if isinstance(start, LOE):
@@ -138,7 +142,7 @@ class GradientEmbedder(Embedder):
         self._say(f"spectral start, gap {spectral.gap:.2f}")
         return Start("spectral", spectral.points, spectral.gap)
 
-    def _loe(self, model: LOE, triplets: Triplets) -> Start:
+    def _loe(self, model: LOE, triplets: Any) -> Start:
         """LOE's map as a start; what it leaves out is of no concern where all triplets follow."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

@@ -27,6 +27,8 @@ from ordinate.stores import TripletStore
 class KernelEmbedder(Embedder):
     """What the kernel forms share; they say which loss and which projection."""
 
+    _streams = False
+
     def fit(self, X: Any, y: Any = None) -> "KernelEmbedder":
         """Find the map.
 

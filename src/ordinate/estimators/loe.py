@@ -12,7 +12,8 @@ from ordinate.estimators.base import Embedder, names_of
 from ordinate.landmark import RECOVERIES, loe
 from ordinate.landmark_choice import choose_landmarks
 from ordinate.scaling import principal_axes
-from ordinate.triplets import Triplets
+
+WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
 
 
 class LOE(Embedder):
@@ -79,6 +80,8 @@ class LOE(Embedder):
     0.09
     """
 
+    _by_anchor = True
+
     def __init__(
         self,
         n_components: int = 2,
@@ -109,8 +112,9 @@ class LOE(Embedder):
 
         Parameters
         ----------
-        X : Triplets, array-like of int (m, 3), DataFrame or Arrow table
-            Rows ``(anchor, near, far)``.
+        X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
+            Rows ``(anchor, near, far)``. A file too large for memory is streamed: its path, or
+            what :func:`ordinate.storage.open_triplets` returns.
         y : ignored
             Present for scikit-learn.
 
@@ -122,11 +126,12 @@ class LOE(Embedder):
         check_choice("recovery", self.recovery, RECOVERIES)
         check_regularization(self.regularization)
         began = time.perf_counter()
-        triplets = triplets.grouped(backend=self.backend).triplets
+        triplets, _ = triplets.grouped(backend=self.backend)
         self.landmarks_ = choose_landmarks(
             triplets, n_components, self.landmarks, backend=self.backend
         )
         self._say(f"{len(self.landmarks_)} landmarks among {triplets.n_items:,} items")
+        self._check_memory(triplets, WORKING * triplets.n_items * len(self.landmarks_))
         found, scores = loe(
             triplets,
             self.landmarks_,
@@ -153,7 +158,7 @@ class LOE(Embedder):
         self._warn(triplets)
         return self
 
-    def _warn(self, triplets: Triplets) -> None:
+    def _warn(self, triplets: Any) -> None:
         """Say what was left out or went wrong."""
         scores = self.ranking_
         unused = len(triplets) - self.n_triplets_used_

@@ -16,6 +16,7 @@ from ordinate.triplets import Triplets
 # Each part has sums of its own for all items, and costs some of Python's time.
 MOST_PARTS = 8
 SMALLEST_PART = 1 << 19  # of a column
+BLOCK = 1 << 22  # rows after which kernels move their sums to double precision
 RUN = 16  # rows that are sampled together, being read together
 
 
@@ -150,10 +151,18 @@ class Columns:
     def _sum(self, columns: Any, kernel: Callable[[int, slice], np.ndarray]) -> list[np.ndarray]:
         """Add up a kernel's results over the parts of each column."""
         columns = list(columns)
-        least = max(SMALLEST_PART, 8 * self.n_items)
-        parts = {
-            i: blocks(self.sizes[i], max(least, -(-self.sizes[i] // MOST_PARTS))) for i in columns
-        }
+        parts = {i: column_parts(self.sizes[i], self.n_items) for i in columns}
         tasks = [(i, part) for i in columns for part in parts[i]]
         done = iter(run(lambda task: kernel(*task), tasks))
         return [reduce(np.add, [next(done) for _ in parts[i]]) for i in columns]
+
+
+def column_parts(size: int, n_items: int) -> list[slice]:
+    """Cut a column into parts that are long beside the sums of all items.
+
+    Long parts are whole blocks, so that a column that is read block by block has the same sums.
+    """
+    length = max(SMALLEST_PART, 8 * n_items, -(-int(size) // MOST_PARTS))
+    if length > BLOCK:
+        length = -(-length // BLOCK) * BLOCK
+    return blocks(int(size), length)

@@ -32,7 +32,7 @@ class TripletStore:
         How often each row was observed; empty counts each once.
     n_items : int
     backend : module
-    whole : TripletStore, optional
+    whole : store of triplets, optional
         The store that this one is a sample of.
 
     Attributes
@@ -47,7 +47,7 @@ class TripletStore:
         weight: np.ndarray,
         n_items: int,
         backend: ModuleType,
-        whole: "TripletStore | None" = None,
+        whole: Any = None,
     ) -> None:
         # Read-only like those of a table, so that kernels are compiled for one kind of array.
         self.rows = read_only(rows.view(np.uint32))
@@ -128,9 +128,14 @@ class TripletStore:
 
     def _parts(self, size: int) -> list[slice]:
         """Cut the rows into parts that are long beside the ``size`` of their sums."""
-        return blocks(len(self), max(SMALL_PART, 4 * size, -(-len(self) // MOST_PARTS)))
+        return blocks(len(self), part_length(len(self), size))
 
     def _count_pass(self, share: float) -> None:
         self.n_passes += share
         if self.whole is not None:
             self.whole._count_pass(share * len(self) / len(self.whole))
+
+
+def part_length(n_rows: int, size: int) -> int:
+    """Rows of a part, which is long beside the ``size`` of its sums."""
+    return max(SMALL_PART, 4 * size, -(-n_rows // MOST_PARTS))

@@ -7,6 +7,7 @@ so that each kernel is compiled once, whether the rows lie in memory or in a mem
 from ordinate.backends.numba_.columns import (
     count_parts,
     count_sums,
+    join_parts,
     neighbour_sums,
     pair_information,
     score_sums,
@@ -17,6 +18,7 @@ from ordinate.backends.numba_.rows import (
     anchor_starts,
     count_anchors,
     count_mentions,
+    scan_pairs,
     scan_rows,
     scatter_by_anchor,
 )
@@ -28,10 +30,12 @@ __all__ = [
     "count_parts",
     "count_sums",
     "curvature_sums",
+    "join_parts",
     "loss_sums",
     "neighbour_sums",
     "pair_information",
     "place_items",
+    "scan_pairs",
     "scan_rows",
     "scatter_by_anchor",
     "score_sums",

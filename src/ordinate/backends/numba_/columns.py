@@ -103,8 +103,11 @@ def _move(some, total):
 
 @kernel
 def count_parts(pairs, n_items, n_compared):
-    parent = np.arange(n_items, dtype=np.uint32)
-    n_parts = n_compared
+    return join_parts(pairs, np.arange(n_items, dtype=np.uint32), n_compared)
+
+
+@kernel
+def join_parts(pairs, parent, n_parts):
     for row in range(pairs.shape[0]):
         a, b = _root(parent, pairs[row, 0]), _root(parent, pairs[row, 1])
         if a != b:

@@ -23,6 +23,20 @@ def scan_rows(rows, n_items):
 
 
 @kernel
+def scan_pairs(pairs, anchor, n_items):
+    # A pair as one number of 64 bits, and bits instead of branches: the loop vectorises.
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    own, limit = np.uint64(anchor), np.uint64(n_items)
+    words = pairs.reshape(-1).view(np.uint64)
+    n_bad = np.uint64(0)
+    for row in range(words.shape[0]):
+        one, other = words[row] & low, words[row] >> half
+        bad = (one >= limit) | (other >= limit) | (one == other) | (one == own) | (other == own)
+        n_bad += np.uint64(bad)
+    return n_bad
+
+
+@kernel
 def count_anchors(rows, n_items):
     counts = np.zeros(n_items, np.int64)
     for row in range(rows.shape[0]):

@@ -1,0 +1,611 @@
+"""Triplets in files: the layout, what may go wrong with it, and fits that stream from it."""
+
+import json
+import resource
+import shutil
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import triplet_rows
+
+from ordinate import (
+    LOE,
+    STE,
+    Triplets,
+    losses,
+    noise,
+    sample_points,
+    sample_triplets,
+    storage,
+    threads,
+)
+from ordinate._memory import memory_size
+from ordinate._parallel import ahead, in_order
+from ordinate.estimators import STEKer
+from ordinate.simulate import iter_triplets
+from ordinate.storage import grouped, stored, writing
+from ordinate.storage.files import remove
+from ordinate.storage.writing import ranges
+from ordinate.stores import columns, columns_of, store_of
+
+BTL = noise.get("btl")
+TARGETS = ["folder", "file.parquet"]
+
+
+@pytest.fixture
+def tiny_blocks(monkeypatch):
+    """Many blocks and stretches from few rows."""
+    monkeypatch.setattr(stored, "BLOCK", 512)
+    monkeypatch.setattr(stored, "SMALLEST_BLOCK", 16)
+    for module in (grouped, writing):
+        monkeypatch.setattr(module, "STRETCH", 128)
+    monkeypatch.setattr(writing, "LONG", 64)
+
+
+@pytest.fixture(scope="module")
+def points():
+    return sample_points(60, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def landmark_triplets(points):
+    return sample_triplets(points, 20_000, design="landmarks", landmarks=7, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def uniform_triplets(points):
+    return sample_triplets(points, 20_000, random_state=1)
+
+
+def save(triplets, path):
+    """Write a table in the format that the name tells."""
+    table = triplets.to_arrow()
+    if path.suffix == ".npy":
+        np.save(path, triplets.rows)
+    elif path.suffix == ".csv":
+        pyarrow.csv.write_csv(table, path)
+    elif path.suffix == ".arrow":
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as file:
+            file.write_table(table, max_chunksize=999)
+    elif path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=777)
+    else:
+        path.mkdir()
+        for i, start in enumerate(range(0, len(table), 6000)):
+            pq.write_table(table.slice(start, 6000), path / f"part-{i}.parquet")
+    return path
+
+
+PLAIN = ["x.npy", "x.csv", "x.arrow", "x.parquet", "parts"]
+
+
+# Reading and writing
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_files_are_read_in_blocks(name, tmp_path, uniform_triplets, tiny_blocks):
+    opened = storage.open_triplets(save(uniform_triplets, tmp_path / name))
+    assert (len(opened), opened.n_items) == (20_000, 60)
+    assert (opened.load().rows == uniform_triplets.rows).all()
+    sizes = []
+    for block in opened.blocks(1000):
+        sizes.append((len(block.rows), block.last))
+        opened.buffers.give(block.rows)
+    assert sizes == 20 * [(512, False), (488, True)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", PLAIN)
+def test_any_plain_file_is_converted(name, target, tmp_path, uniform_triplets, tiny_blocks):
+    source = save(uniform_triplets, tmp_path / name)
+    storage.convert(source, tmp_path / target, memory_limit=40_000)
+    opened = storage.open_triplets(tmp_path / target)
+    sorted_rows, starts = uniform_triplets.grouped()
+    assert (opened.load().rows == sorted_rows.rows).all()
+    assert (opened.starts == starts).all()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, target])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
+@given(triplet_rows(), st.sampled_from(TARGETS), st.booleans(), st.integers(1, 20), st.data())
+def test_writing_pieces_in_any_order(tiny_blocks, tmp_path, data, target, weighted, size, draw):
+    rows, n_items = data
+    weight = np.arange(1.0, len(rows) + 1) if weighted else None
+    whole = Triplets(rows, n_items=n_items, weight=weight)
+    if draw.draw(st.booleans()):
+        whole = whole.grouped().triplets
+    pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
+    storage.write(iter(pieces), tmp_path / target, memory_limit=1000)
+    opened = storage.open_triplets(tmp_path / target)
+    expected = whole.grouped().triplets
+    found = opened.load()
+    assert (found.rows == expected.rows).all()
+    assert found.n_items == n_items
+    if weighted:
+        assert (found.weight == expected.weight).all()
+    remove(tmp_path / target)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_simulated_sets_are_written_in_a_stream(target, tmp_path, points, landmark_triplets):
+    pieces = iter_triplets(points, 20_000, design="landmarks", landmarks=7, random_state=0)
+    storage.write(pieces, tmp_path / target)
+    assert (storage.open_triplets(tmp_path / target).load().rows == landmark_triplets.rows).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "labels", [["ant", "bee", "cat", "dog"], [3, 50, 1000, 2**40], [-5, 0, 7, 9]]
+)
+def test_labels_are_kept(labels, target, tmp_path):
+    triplets = Triplets([[3, 1, 2], [0, 1, 3], [3, 0, 1]], labels=labels)
+    storage.convert(save(triplets, tmp_path / "x.parquet"), tmp_path / target)
+    found = storage.open_triplets(tmp_path / target)
+    assert found.labels.tolist() == labels
+    assert (found.load().rows == triplets.grouped().triplets.rows).all()
+    storage.write([triplets], tmp_path / "again")
+    assert storage.open_triplets(tmp_path / "again").labels.tolist() == labels
+
+
+def test_weights_go_along(tmp_path, uniform_triplets, tiny_blocks):
+    weight = 1.0 + np.arange(20_000) % 5
+    weighted = Triplets(uniform_triplets.rows, weight=weight)
+    source = save(weighted, tmp_path / "x.parquet")
+    assert (storage.open_triplets(source).load().weight == weight).all()
+    storage.convert(source, tmp_path / "folder", memory_limit=40_000)
+    found = storage.open_triplets(tmp_path / "folder").load()
+    assert (found.weight == weighted.grouped().triplets.weight).all()
+
+
+@pytest.mark.parametrize(("n_items", "width"), [(256, 1), (257, 2), (65_536, 2), (65_537, 4)])
+def test_ids_are_compact(n_items, width, tmp_path):
+    rows = [[0, 1, n_items - 1], [1, n_items - 2, 2]]
+    storage.write([rows], tmp_path / "folder", n_items=n_items)
+    assert np.load(tmp_path / "folder" / "pairs.npy").dtype.itemsize == width
+    assert storage.open_triplets(tmp_path / "folder").load().rows.tolist() == rows
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 50))
+def test_ranges_of_anchors_are_small_or_single(counts, most):
+    bounds = ranges(np.array(counts), most)
+    assert bounds[0] == 0
+    assert bounds[-1] == len(counts)
+    for low, high in pairwise(bounds):
+        assert high > low
+        assert sum(counts[low:high]) <= most or high == low + 1
+
+
+# Passes
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_columns_sum_as_in_memory_bit_for_bit(target, tmp_path, landmark_triplets, monkeypatch):
+    # Blocks as long as the stretch after which kernels sum in double precision, as it is at full
+    # size; here both are one part.
+    monkeypatch.setattr(columns, "SMALLEST_PART", 700)
+    storage.write([landmark_triplets], tmp_path / target)
+    landmarks = np.unique(landmark_triplets.rows[:, 0])
+    ours = columns_of(storage.open_triplets(tmp_path / target), landmarks)
+    known = columns_of(landmark_triplets, landmarks)
+    for found, expected in zip(ours.sample(1000).pairs, known.sample(1000).pairs, strict=True):
+        assert (found == expected).all()
+    assert np.array_equal(ours.counts(), known.counts())
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        scores = rng.normal(size=(7, 60)).astype(dtype)
+        found = ours.gradient(dict(enumerate(scores)), BTL)
+        expected = known.gradient(dict(enumerate(scores)), BTL)
+        assert all((found[i] == expected[i]).all() for i in range(7))
+    assert (ours.information(2, scores[2], BTL) == known.information(2, scores[2], BTL)).all()
+    by_information = known.weighted_by_information(scores, BTL).neighbour_sums(scores)
+    assert (
+        ours.weighted_by_information(scores, BTL).neighbour_sums(scores) == by_information
+    ).all()
+    assert (ours.sizes == known.sizes).all()
+    assert len(ours) == 7
+
+
+def test_long_columns_sum_bit_for_bit_over_many_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(columns, "MOST_PARTS", 2)
+    points = sample_points(30, random_state=0)
+    triplets = sample_triplets(
+        points, 13_000_000, design="landmarks", landmarks=[4], random_state=0
+    )
+    storage.write([triplets], tmp_path / "folder")
+    ours = columns_of(
+        storage.open_triplets(tmp_path / "folder", memory_limit="2GiB"), np.array([4])
+    )
+    known = columns_of(triplets, np.array([4]))
+    scores = {0: np.random.default_rng(0).normal(size=30).astype(np.float32)}
+    assert len(list(ours._tasks([0]))) == 4
+    assert (ours.gradient(scores, BTL)[0] == known.gradient(scores, BTL)[0]).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_in_tiny_blocks_sum_to_rounding(tmp_path, landmark_triplets, tiny_blocks, weighted):
+    weight = 1.0 + np.arange(20_000) % 3 if weighted else None
+    triplets = Triplets(landmark_triplets.rows, weight=weight)
+    storage.write([triplets], tmp_path / "folder")
+    landmarks = np.unique(triplets.rows[:, 0])
+    ours = columns_of(storage.open_triplets(tmp_path / "folder"), landmarks)
+    known = columns_of(triplets, landmarks)
+    assert np.array_equal(ours.counts(), known.counts())
+    scores = np.random.default_rng(0).normal(size=(7, 60))
+    found, expected = (x.gradient(dict(enumerate(scores)), BTL) for x in (ours, known))
+    for i in range(7):
+        assert found[i] == pytest.approx(expected[i], abs=1e-9)
+    assert ours.information(0, scores[0], BTL) == pytest.approx(
+        known.information(0, scores[0], BTL), rel=1e-12
+    )
+    n_compared = np.full(7, 59)
+    assert (ours.n_parts(n_compared) == known.n_parts(n_compared)).all()
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "folder"])
+@pytest.mark.parametrize("blocks", ["whole", "tiny"])
+def test_triplet_stores_sum_as_in_memory(name, blocks, tmp_path, uniform_triplets, points, request):
+    if blocks == "tiny":
+        request.getfixturevalue("tiny_blocks")
+    path = tmp_path / name
+    if name == "folder":
+        uniform_triplets = uniform_triplets.grouped().triplets
+        storage.write([uniform_triplets], path)
+    else:
+        save(uniform_triplets, path)
+    ours, known = store_of(storage.open_triplets(path)), store_of(uniform_triplets)
+    ste = losses.get("ste")
+    # Parts that fit in a block give the same, bit for bit.
+    close = 0 if blocks == "whole" else 1e-11
+    for method in ("loss", "curvature"):
+        for found, expected in zip(
+            getattr(ours, method)(points, ste), getattr(known, method)(points, ste), strict=True
+        ):
+            assert found == pytest.approx(expected, rel=close, abs=close)
+    vectors = np.random.default_rng(0).normal(size=(60, 8))
+    assert ours.similarity(vectors) == pytest.approx(known.similarity(vectors), rel=close, abs=1e-9)
+    assert (ours.counts == known.counts).all()
+    assert ours.total == known.total
+    assert (ours.n_parts(), ours.n_passes) == (known.n_parts(), known.n_passes) == (1, 3)
+    sample = ours.sample(700)
+    assert (sample.rows == known.sample(700).rows).all()
+    assert ours.sample(700) is sample
+    sample.loss(points, ste)
+    assert ours.n_passes == pytest.approx(3 + len(sample) / 20_000)
+    assert ours.sample(20_000) is ours
+
+
+def test_large_samples_stay_within_the_limit(tmp_path, uniform_triplets):
+    store = store_of(
+        storage.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=112_000)
+    )
+    assert 900 < len(store.sample(5000)) <= 1000
+
+
+def test_parts_of_a_disconnected_file(tmp_path):
+    rows = [[0, 1, 2], [3, 4, 5], [4, 5, 3], [1, 2, 0]]
+    storage.write([rows], tmp_path / "x", n_items=7)
+    ours = store_of(storage.open_triplets(tmp_path / "x"))
+    assert ours.n_parts() == store_of(Triplets(rows, n_items=7)).n_parts() == 2
+
+
+def test_sums_do_not_depend_on_threads(tmp_path, landmark_triplets, points, tiny_blocks):
+    storage.write([landmark_triplets], tmp_path / "x")
+    landmarks = np.unique(landmark_triplets.rows[:, 0])
+    scores = dict(enumerate(np.random.default_rng(0).normal(size=(7, 60))))
+    found = []
+    for number in (1, 3):
+        with threads(number):
+            opened = storage.open_triplets(tmp_path / "x")
+            loss = store_of(opened).loss(points, losses.get("ste"))
+            gradient = columns_of(opened, landmarks).gradient(scores, BTL)
+            found.append([*loss, *gradient.values()])
+    assert all(np.array_equal(one, three) for one, three in zip(*found, strict=True))
+
+
+# Fits
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_loe_from_a_file_is_loe_in_memory(target, tmp_path, landmark_triplets, tiny_blocks, capsys):
+    storage.write([landmark_triplets], tmp_path / target)
+    known = LOE().fit(landmark_triplets)
+    loaded = LOE(verbose=1).fit(tmp_path / target)
+    assert "read into memory" in capsys.readouterr().err
+    opened = storage.open_triplets(tmp_path / target, memory_limit=400_000)
+    streamed = LOE(verbose=1).fit(opened)
+    said = capsys.readouterr().err
+    assert "20,000 rows, streamed; the memory limit is" in said
+    assert "needs about" in said
+    for model in (loaded, streamed):
+        assert model.embedding_ == pytest.approx(known.embedding_, abs=1e-5)
+        assert (model.landmarks_ == known.landmarks_).all()
+        assert model.n_triplets_used_ == 20_000
+        assert model.score(opened) == pytest.approx(known.score(landmark_triplets), abs=1e-3)
+    fewer = LOE(landmarks=5)
+    with pytest.warns(UserWarning, match="5,714 of 20,000 triplets were not used"):
+        chosen = fewer.fit(opened).landmarks_.tolist()
+    with pytest.warns(UserWarning, match="were not used"):
+        assert fewer.fit(landmark_triplets).landmarks_.tolist() == chosen
+
+
+def test_loe_from_an_unordered_file(tmp_path, landmark_triplets, tiny_blocks):
+    shuffled = landmark_triplets[np.random.default_rng(0).permutation(20_000)]
+    opened = storage.open_triplets(save(shuffled, tmp_path / "x.csv"), memory_limit=400_000)
+    known = LOE().fit(shuffled)
+    assert LOE().fit(opened).embedding_ == pytest.approx(known.embedding_, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_ste_from_a_file_is_ste_in_memory(name, tmp_path, uniform_triplets, tiny_blocks):
+    opened = storage.open_triplets(save(uniform_triplets, tmp_path / name), memory_limit=400_000)
+    assert not opened.fits
+    known = STE(random_state=0).fit(uniform_triplets)
+    found = STE(random_state=0).fit(opened)
+    # Texts are converted first, so that samples are of other rows.
+    close = 1e-2 if name == "x.csv" else 1e-6
+    assert found.embedding_ == pytest.approx(known.embedding_, abs=close)
+    if name != "x.csv":
+        assert found.n_passes_ == pytest.approx(known.n_passes_)
+
+
+def test_a_warm_start_from_files(tmp_path, landmark_triplets, uniform_triplets, tiny_blocks):
+    storage.write([landmark_triplets], tmp_path / "about")
+    opened = storage.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=400_000)
+    model = STE(start="loe").fit(opened, start_triplets=tmp_path / "about")
+    assert model.start_.name == "loe"
+
+
+def test_kernel_forms_load_what_they_are_given(tmp_path, points):
+    triplets = sample_triplets(points[:15], 2000, random_state=0)
+    storage.write([triplets], tmp_path / "x")
+    opened = storage.open_triplets(tmp_path / "x", memory_limit=30_000)
+    model = STEKer(max_iter=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(opened)
+    assert model.embedding_.shape == (15, 2)
+
+
+def test_plain_files_are_streamed_only_if_they_are_large(tmp_path, uniform_triplets, monkeypatch):
+    path = save(uniform_triplets, tmp_path / "x.npy")
+    assert storage.find(path) is None
+    monkeypatch.setattr(stored, "memory_size", lambda limit: memory_size(400_000))
+    assert storage.find(path).path == path
+    assert storage.find(str(tmp_path / "nothing.csv")) is None
+    assert storage.find(uniform_triplets) is None
+    with pytest.raises(ValueError, match="n_items is 61, but the triplets have 60 items"):
+        storage.find(storage.open_triplets(path), n_items=61)
+
+
+def test_too_little_memory_is_an_error(tmp_path, landmark_triplets):
+    storage.write([landmark_triplets], tmp_path / "x")
+    opened = storage.open_triplets(tmp_path / "x", memory_limit=100_000)
+    with pytest.raises(MemoryError, match="are needed for 60 items, but the memory limit is"):
+        LOE().fit(opened)
+    with pytest.raises(MemoryError, match="raise it"):
+        STE().fit(storage.open_triplets(tmp_path / "x", memory_limit=40_000))
+
+
+def test_sizes_of_memory():
+    assert memory_size("1.5 kB") == 1500
+    assert memory_size(None) > 0
+    for bad in ("lots", "0", -3, "1.2.3GB"):
+        with pytest.raises(ValueError, match="memory_limit must be a number of bytes"):
+            memory_size(bad)
+
+
+# What may go wrong
+
+
+def spoil(path, at, values=b"\xff\xff\xff"):
+    """Overwrite some bytes, as a failing disk would."""
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(values)
+
+
+def both_fits(path):
+    """Fits that must fail, from a file that is opened now."""
+    for model in (LOE(), STE()):
+        yield lambda model=model: model.fit(storage.open_triplets(path, memory_limit=400_000))
+
+
+@pytest.mark.parametrize(("name", "at"), [("folder", 70_001), ("file.parquet", 90_001)])
+def test_corrupt_files_are_found(name, at, tmp_path, landmark_triplets, tiny_blocks):
+    storage.write([landmark_triplets], tmp_path / name)
+    path = tmp_path / name
+    spoil(path / "pairs.npy" if name == "folder" else path, at // 4, b"\x07")
+    for fit in both_fits(path):
+        with pytest.raises(OSError, match="corrupt"):
+            fit()
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *TARGETS])
+def test_truncated_files_are_found(name, tmp_path, landmark_triplets):
+    path = tmp_path / name
+    if name in TARGETS:
+        storage.write([landmark_triplets], path)
+    else:
+        save(landmark_triplets, path)
+    file = {"parts": path / "part-2.parquet", "folder": path / "pairs.npy"}.get(name, path)
+    keep = file.stat().st_size - 5
+    with file.open("r+b") as handle:
+        handle.truncate(keep)
+    if name == "x.csv":
+        file.write_text(file.read_text().rstrip()[:-3].rsplit(",", 1)[0])
+    for fit in both_fits(path):
+        with pytest.raises((OSError, ValueError), match="truncated|corrupt|ends after|expected"):
+            fit()
+
+
+@pytest.mark.parametrize("name", ["x.npy", "folder", "file.parquet"])
+def test_files_that_change_between_passes_are_found(name, tmp_path, landmark_triplets, points):
+    path = tmp_path / name
+    if name == "x.npy":
+        save(landmark_triplets, path)
+    else:
+        storage.write([landmark_triplets], path)
+    store = store_of(storage.open_triplets(path))
+    store.loss(points, losses.get("ste"))
+    file = path / "pairs.npy" if name == "folder" else path
+    spoil(file, 500)
+    with pytest.raises(OSError, match="changed, or went away, since it was opened"):
+        store.loss(points, losses.get("ste"))
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with pytest.raises(OSError, match="went away"):
+        store.loss(points, losses.get("ste"))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize(
+    ("bad", "what"),
+    [
+        ([0, 3, 3], "row 1001 .* names an item twice"),
+        ([-1, 2, 3], "row 1001 .* has a negative id"),
+        ([60, 2, 3], "row 1001 .* has an id beyond 59.*count from 1"),
+    ],
+)
+def test_bad_rows_are_named(name, bad, what, tmp_path, uniform_triplets, tiny_blocks):
+    rows = uniform_triplets.rows.copy()
+    rows[1001] = bad
+    fake = Triplets.__new__(Triplets)
+    fake.rows, fake._labels = rows, None
+    fake.answer = fake.participant = fake.participant_labels = fake.weight = None
+    path = save(fake, tmp_path / name)
+    for fit in (LOE(n_items=60), STE(n_items=60)):
+        opened = storage.open_triplets(path, n_items=60, memory_limit=400_000)
+        with pytest.raises(ValueError, match=what):
+            fit.fit(opened)
+
+
+def test_bad_ids_in_the_fast_layout_are_named(tmp_path, landmark_triplets, tiny_blocks):
+    storage.write([landmark_triplets], tmp_path / "x")
+    file = tmp_path / "x" / "pairs.npy"
+    pairs = np.load(file)
+    pairs[1001] = [3, 200]
+    np.save(file, pairs)
+    about = json.loads((tmp_path / "x" / "about.json").read_text())
+    about["checksums"] = [grouped.checksum([pairs])]
+    about["bounds"] = [0, len(pairs)]
+    (tmp_path / "x" / "about.json").write_text(json.dumps(about))
+    for fit in both_fits(tmp_path / "x"):
+        with pytest.raises(ValueError, match="row 1001 .* has an id beyond 59"):
+            fit()
+
+
+def test_bad_weights_and_missing_values_are_found(tmp_path):
+    table = pa.table({"anchor": [0, 1], "near": [1, 2], "far": [2, 0], "weight": [1.0, 0.0]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="weights must be positive and finite; row 1 has 0"):
+        storage.open_triplets(tmp_path / "x.parquet").load()
+    pq.write_table(
+        pa.table({"anchor": [0, None], "near": [1, 2], "far": [2, 0]}), tmp_path / "y.parquet"
+    )
+    with pytest.raises(OSError, match="anchor has missing values"):
+        len(storage.open_triplets(tmp_path / "y.parquet"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_full_disk_leaves_nothing(target, ordered, tmp_path, uniform_triplets):
+    whole = uniform_triplets.grouped().triplets if ordered else uniform_triplets
+    storage.write([whole[:100]], tmp_path / target)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, hard))
+    try:
+        with pytest.raises(OSError, match="the disk is full .* nothing is left of it"):
+            storage.write([whole[:10_000], whole[10_000:]], tmp_path / target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.name for path in tmp_path.iterdir()] == [target]
+    assert len(storage.open_triplets(tmp_path / target)) == 100
+
+
+def test_too_little_room_is_known_beforehand(tmp_path, uniform_triplets, monkeypatch):
+    source = save(uniform_triplets, tmp_path / "x.npy")
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=300_000))
+    with pytest.raises(OSError, match="KiB of disk are needed"):
+        storage.convert(source, tmp_path / "target")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
+
+
+def test_messages_about_files(tmp_path, uniform_triplets):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        storage.open_triplets(tmp_path / "nothing.parquet")
+    (tmp_path / "x.doc").write_text("hello")
+    with pytest.raises(ValueError, match="none of the files that can be streamed"):
+        storage.open_triplets(tmp_path / "x.doc")
+    (tmp_path / "y.csv").write_text("a,b,c\n1,2,3\n")
+    with pytest.raises(ValueError, match="needs the columns anchor, near and far"):
+        storage.open_triplets(tmp_path / "y.csv")
+    (tmp_path / "empty.csv").write_text("anchor,near,far\n")
+    with pytest.raises(ValueError, match="there are no triplets"):
+        len(storage.open_triplets(tmp_path / "empty.csv"))
+    np.save(tmp_path / "z.npy", np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"shape \(m, 3\)"):
+        storage.open_triplets(tmp_path / "z.npy")
+    np.save(tmp_path / "far.npy", [[0, 1, 2**30]])
+    with pytest.raises(ValueError, match="ids reach 1,073,741,824 in 1 rows"):
+        len(storage.open_triplets(tmp_path / "far.npy"))
+    source = save(uniform_triplets, tmp_path / "x.npy")
+    with pytest.raises(ValueError, match="the target is the source itself"):
+        storage.convert(source, source)
+    with pytest.raises(ValueError, match="no triplets to write"):
+        storage.write([], tmp_path / "x")
+    with pytest.raises(ValueError, match="arrays of ids need n_items"):
+        storage.write([[[0, 1, 2]]], tmp_path / "x")
+    with pytest.raises(ValueError, match="all pieces must be over the same items"):
+        storage.write([uniform_triplets, Triplets([[0, 1, 2]])], tmp_path / "x")
+    storage.write([uniform_triplets], tmp_path / "x")
+    with pytest.raises(ValueError, match="n_items is 5, but .* has 60 items"):
+        storage.open_triplets(tmp_path / "x", n_items=5)
+    about = json.loads((tmp_path / "x" / "about.json").read_text())
+    (tmp_path / "x" / "about.json").write_text(json.dumps(about | {"layout": "2"}))
+    with pytest.raises(ValueError, match="layout that this version does not know"):
+        storage.open_triplets(tmp_path / "x")
+
+
+def test_labels_of_several_kinds_are_refused(tmp_path):
+    table = pa.table({"anchor": [1, 2], "near": ["a", "b"], "far": ["c", "d"]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(TypeError, match="labels must be of one kind"):
+        len(storage.open_triplets(tmp_path / "x.parquet"))
+    with pytest.raises(TypeError, match="integer ids from 0 are expected"):
+        len(storage.open_triplets(tmp_path / "x.parquet", n_items=7))
+
+
+# Threads
+
+
+def test_results_come_in_order_and_not_too_early():
+    begun = []
+
+    def work(i):
+        begun.append(i)
+        return i * i
+
+    results = in_order(work, iter(range(100)), workers=3, ahead=4)
+    assert next(results) == 0
+    assert max(begun) <= 5
+    assert list(results) == [i * i for i in range(1, 100)]
+
+
+def test_errors_pass_through_threads():
+    def fail():
+        yield 1
+        raise KeyError("broken")
+
+    results = ahead(fail(), 2)
+    assert next(results) == 1
+    with pytest.raises(KeyError, match="broken"):
+        next(results)
+    assert list(ahead(iter("abc"), 2)) == ["a", "b", "c"]
