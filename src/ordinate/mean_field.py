@@ -6,12 +6,14 @@ Then an item that was far in a share r of its comparisons has the score x that s
 
 Items with like shares have like scores, so the equation is solved for some hundred bins of items at
 once, and the answer read off for each item: no pass over the comparisons, time linear in the items.
+Arrays of items may live on a device; the bins are solved on the host.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._arrays import beside, cast, count_in, namespace, on_host
 from ordinate.noise import Noise
 
 BINS = 64
@@ -53,8 +55,9 @@ class MeanField(NamedTuple):
         grid = _even_grid(scores)
         table = self.noise.information(grid[:, None] - self.opponents) @ self.share
         everyone = _interpolate(scores, grid, table)
-        myself = self.own_share * self.noise.information(scores - self.opponents[self.bin_of])
-        return np.maximum(everyone - myself, 0) / (1 - self.own_share)
+        opponent = beside(scores, self.opponents)[self.bin_of]
+        myself = self.own_share * self.noise.information(scores - opponent)
+        return namespace(scores).clip(everyone - myself, 0, None) / (1 - self.own_share)
 
 
 def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
@@ -69,36 +72,39 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     -------
     MeanField
     """
-    compared = far + near
+    xp, compared = namespace(far), far + near
     # Half a comparison each way keeps items that were always far, or always near, finite.
-    position = np.log((far + 0.5) / (near + 0.5))
+    position = xp.log((far + 0.5) / (near + 0.5))
     grid = _even_grid(position)
-    bin_of = ((position - grid[0]) * (BINS / (grid[-1] - grid[0]))).astype(np.int64)
-    bin_of = np.minimum(bin_of, BINS - 1)
-    weight = np.bincount(bin_of, compared, BINS)
+    bin_of = cast((position - grid[0]) * (BINS / (grid[-1] - grid[0])), "int64")
+    bin_of = xp.clip(bin_of, None, BINS - 1)
+    weight, won, size = (
+        on_host(count_in(bin_of, values, BINS))
+        for values in (compared, compared * (far + 0.5) / (compared + 1), compared > 0)
+    )
     used = weight > 0
-    r = np.bincount(bin_of, compared * (far + 0.5) / (compared + 1), BINS)[used] / weight[used]
-    size = np.bincount(bin_of, compared > 0, BINS)[used]
+    r, size = won[used] / weight[used], size[used]
     share = weight[used] / weight.sum()
     x = _solve(r, share, size, noise)
     on_grid = np.interp(grid, np.log(r / (1 - r)), x)
-    scores = np.where(compared > 0, _interpolate(position, grid, on_grid), 0.0)
+    scores = xp.where(compared > 0, _interpolate(position, grid, on_grid), 0.0)
     # Items never compared may lie in bins that are not used; any bin will do for their share of 0.
     new_bin: np.ndarray = np.cumsum(used) - used
-    bin_of = np.minimum(new_bin[bin_of], len(x) - 1)
+    bin_of = beside(far, np.minimum(new_bin, len(x) - 1))[bin_of]
     return MeanField(scores, float(share @ x**2), noise, x, share, bin_of, compared / weight.sum())
 
 
 def _even_grid(values: np.ndarray) -> np.ndarray:
-    low, high = values.min(), values.max()
+    low, high = float(values.min()), float(values.max())
     return np.linspace(low, max(high, low + 1e-9), GRID)
 
 
 def _interpolate(values: np.ndarray, grid: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Linear interpolation on an even grid; np.interp would search it for every value."""
     place = (values - grid[0]) * ((len(grid) - 1) / (grid[-1] - grid[0]))
-    left = np.minimum(place.astype(np.int64), len(grid) - 2)
-    return table.take(left) + (place - left) * np.diff(table).take(left)
+    left = namespace(values).clip(cast(place, "int64"), None, len(grid) - 2)
+    slope = beside(values, np.diff(table))
+    return beside(values, table)[left] + (place - left) * slope[left]
 
 
 def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._arrays import beside, cast, dot, namespace, on_host
 from ordinate._parallel import run
 from ordinate.mean_field import MeanField, mean_field
 from ordinate.noise import Noise
@@ -102,14 +103,14 @@ def rank_columns(
     Scores
     """
     n, every = columns.n_items, range(len(columns))
-    ranked = np.ones((len(columns), n), bool)
-    if owners is not None:
-        ranked[every, owners] = False
     one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * n
-    dtype = np.float32 if one_step else np.float64
-    far, near = columns.counts(dtype)
-    compared = far + near
-    n_compared = np.count_nonzero(compared, axis=1)
+    dtype = "float32" if one_step else "float64"
+    far, near = columns.counts(getattr(np, dtype))
+    xp, compared = namespace(far), far + near
+    n_compared = on_host((compared > 0).sum(axis=1))
+    ranked = xp.ones_like(far, dtype=bool)
+    if owners is not None:
+        ranked[np.arange(len(columns)), owners] = False
     fields = [mean_field(far[i], near[i], noise) for i in every]
     sample = columns.sample(SAMPLE * n // 2)
     mixed = well_mixed(sample, fields)
@@ -141,7 +142,7 @@ def rank_columns(
         for i in np.flatnonzero(mixed).tolist():
             # A small gradient means a small error only here.
             climbs[i].limit *= n_compared[i]
-            share = (sampled_far[i] + sampled_near[i]) / np.maximum(compared[i], 1)
+            share = (sampled_far[i] + sampled_near[i]) / xp.clip(compared[i], 1, None)
             climbs[i].check = StepCheck(
                 sample, i, fields[i], share * known[i], start[i], columns.sizes[i]
             )
@@ -149,15 +150,15 @@ def rank_columns(
     steps = [climb.steps() for climb in climbs]
     asked: dict[int, np.ndarray] = dict(enumerate(run(next, steps)))
     while asked:
-        gradients = columns.gradient({i: x.astype(dtype) for i, x in asked.items()}, noise)
+        gradients = columns.gradient({i: cast(x, dtype) for i, x in asked.items()}, noise)
         n_read += columns.sizes[list(asked)].sum()
         answers = run(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
         asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
     return Scores(
-        scores=np.array([climb.scores for climb in climbs]).T,
-        information=np.array(run(lambda i: information(i, climbs[i].scores), every)).T,
+        scores=xp.stack([climb.scores for climb in climbs]).T,
+        information=xp.stack(run(lambda i: information(i, climbs[i].scores), every)).T,
         n_compared=compared.T,
-        n_one_sided=((compared > 0) & ((far == 0) | (near == 0))).sum(axis=1),
+        n_one_sided=on_host(((compared > 0) & ((far == 0) | (near == 0))).sum(axis=1)),
         n_parts=columns.n_parts(n_compared),
         regularization=ridge,
         converged=np.array([climb.converged for climb in climbs]),
@@ -181,7 +182,7 @@ def well_mixed(sample: Columns, fields: list[MeanField]) -> np.ndarray:
 
     With fewer comparisons per item than can show it they are taken to be.
     """
-    start = np.array([field.scores for field in fields], np.float32)
+    start = cast(namespace(fields[0].scores).stack([field.scores for field in fields]), "float32")
     fast = contraction(sample, start, fields[0].noise) < MIXING
     return fast | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
 
@@ -194,16 +195,18 @@ def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray
     that hardly meet, or meet only their like: there a small gradient can go with a large error.
     """
     weighted = columns.weighted_by_information(theta, noise)
-    diagonal = weighted.neighbour_sums(np.ones_like(theta))
-    inverse = np.divide(1, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+    xp = namespace(theta)
+    diagonal = weighted.neighbour_sums(xp.ones_like(theta))
+    inverse = xp.where(diagonal > 0, 1 / xp.where(diagonal > 0, diagonal, 1), 0)
     mean = diagonal / diagonal.sum(axis=1)[:, None]
-    v = np.random.default_rng(0).random(theta.shape, np.float32).astype(theta.dtype) - 0.5
+    random = np.random.default_rng(0).random(tuple(theta.shape), np.float32)
+    v = xp.asarray(beside(theta, random), dtype=theta.dtype) - 0.5
     before = v
     for _ in range(_mixing_steps(columns.n_items)):
         before = v
         v = inverse * weighted.neighbour_sums(v)
-        v -= np.einsum("ij,ij->i", mean, v)[:, None]
-    return np.sqrt((mean * v**2).sum(axis=1) / (mean * before**2).sum(axis=1))
+        v -= (mean * v).sum(axis=1)[:, None]
+    return on_host((mean * v**2).sum(axis=1) / (mean * before**2).sum(axis=1)) ** 0.5
 
 
 def _mixing_steps(n: int) -> int:
@@ -233,7 +236,8 @@ class StepCheck(NamedTuple):
         moved = self.sample.gradient({i: self.field.scores + step}, self.field.noise)[i]
         left = moved - self.start + self.curvature * step
         scale = self.n_comparisons / self.sample.sizes[i]
-        return float(scale * (left**2 / np.where(self.curvature > 0, self.curvature, 1)).sum())
+        known = self.curvature > 0
+        return float(scale * (left**2 / namespace(left).where(known, self.curvature, 1)).sum())
 
 
 class _Climb:
@@ -265,13 +269,13 @@ class _Climb:
 
     def steps(self) -> Generator[np.ndarray, np.ndarray, None]:
         """Yield scores and be sent the gradient of their log-likelihood, until the end."""
-        known = self.curvature > 0
-        inverse = np.where(known, 1 / np.where(known, self.curvature, 1), 0)
+        xp, known = namespace(self.curvature), self.curvature > 0
+        inverse = xp.where(known, 1 / xp.where(known, self.curvature, 1), 0)
         memory: Memory = deque(maxlen=MEMORY)
         g = (yield self.scores) - self.ridge * self.scores
         for _ in range(self.max_passes):
             p = two_loop(g, lambda v: inverse * v, memory)
-            decrement = float(g @ p)
+            decrement = dot(g, p)
             done = decrement <= self.limit
             if not done and not memory and self.check is not None:
                 done = self.check.decrement_left(p) <= self.limit
@@ -284,16 +288,18 @@ class _Climb:
             while True:
                 new = self.scores + length * p
                 g_new = (yield new) - self.ridge * new
-                slope = float(g_new @ p)
+                slope = dot(g_new, p)
                 # The likelihood is concave: a slope below minus half of what it was is past the
                 # top, which then lies near where the slope's secant crosses zero.
                 if slope >= -0.5 * decrement:
                     break
                 length *= decrement / (decrement - slope)
             s, y = new - self.scores, g - g_new
-            if s @ y > 0:
-                memory.append((s, y, float(s @ y)))
+            sy = dot(s, y)
+            if sy > 0:
+                memory.append((s, y, sy))
             self.scores, g = new, g_new
 
     def _centred(self, values: np.ndarray) -> np.ndarray:
-        return np.where(self.ranked, values - values[self.ranked].mean(), 0.0)
+        mean = (values * self.ranked).sum() / self.ranked.sum()
+        return namespace(values).where(self.ranked, values - mean, 0.0)

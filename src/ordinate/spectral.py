@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._arrays import beside, cast, namespace, on_host
 from ordinate.losses import Loss
 from ordinate.stores import TripletStore
 
@@ -52,22 +53,24 @@ def spectral_start(
     n, d = store.n_items, n_components
     store = store.sample(SAMPLE * d * n)
     mentions = store.counts.sum(axis=0)
-    root = np.sqrt(mentions / mentions.mean())
-    balance = np.divide(1, root, out=np.zeros(n), where=root > 0)[:, None]
-    heavy = (root / np.linalg.norm(root))[:, None]
+    xp = namespace(mentions)
+    occurs = (mentions > 0)[:, None]
+    root = (mentions / mentions.mean())[:, None] ** 0.5
+    balance = xp.where(occurs, 1 / xp.where(occurs, root, 1), 0)
+    heavy = root / (root**2).sum() ** 0.5
 
     def multiply(V: np.ndarray) -> np.ndarray:
-        W = -0.5 * balance * store.similarity((balance * V).astype(np.float32))
+        W = -0.5 * balance * store.similarity(cast(balance * V, "float32"))
         return W - heavy @ (heavy.T @ W)
 
     k = -(-(d + EXTRA) // WIDTH) * WIDTH
-    V = generator.normal(size=(n, k)) * (root > 0)[:, None]
-    Q = np.linalg.qr(V - heavy @ (heavy.T @ V))[0]
-    AQ = np.empty((n, 0))
+    V = beside(root, generator.normal(size=(n, k))) * occurs
+    Q = xp.linalg.qr(V - heavy @ (heavy.T @ V))[0]
+    AQ = Q[:, :0]
     last = 0.0
     for step in range(MOST_PASSES):
-        AQ = np.hstack([AQ, multiply(Q[:, AQ.shape[1] :])])
-        H = Q.T @ AQ
+        AQ = xp.hstack([AQ, multiply(Q[:, AQ.shape[1] :])])
+        H = on_host(Q.T @ AQ)
         values, U = np.linalg.eigh((H + H.T) / 2)
         values, U = values[::-1], U[:, ::-1]
         if step > 0 and abs(values[d - 1] - last) <= SETTLED * abs(values[d - 1]):
@@ -76,12 +79,12 @@ def spectral_start(
         new = AQ[:, -k:]
         for _ in range(2):  # twice is enough for orthogonality to rounding
             new = new - Q @ (Q.T @ new)
-        Q = np.hstack([Q, np.linalg.qr(new)[0]])
+        Q = xp.hstack([Q, xp.linalg.qr(new)[0]])
     # One more multiplication is free, and takes off most of the noise that is left.
-    points = balance * (AQ @ U[:, :d]) / np.sqrt(np.maximum(values[:d], 1e-12))
-    points -= points[root > 0].mean(axis=0)
-    points *= (root > 0)[:, None]
-    points /= np.sqrt((points**2).sum() / np.count_nonzero(root))
+    points = balance * (AQ @ beside(AQ, U[:, :d] / np.sqrt(np.maximum(values[:d], 1e-12))))
+    points -= points.sum(axis=0) / occurs.sum()  # those that do not occur are 0
+    points *= occurs
+    points /= ((points**2).sum() / occurs.sum()) ** 0.5
     gap = float(values[d - 1] / max(values[d], 1e-12))
     return SpectralStart(points, values[: d + 1], gap)
 

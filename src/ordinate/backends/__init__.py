@@ -1,13 +1,16 @@
 """Kernels: what one block of triplets adds up to. They take plain arrays and know nothing else.
 
 ``numpy_`` is the plain truth; ``numba_`` has the same functions, compiled. Each pair is tested
-against the other.
+against the other. ``torch_`` runs the plain ones on a device; ``triton_`` has those that pay
+compiled for a GPU.
 """
 
 import warnings
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
+from ordinate._arrays import is_tensor
 from ordinate._checks import check_choice
 
 NAMES = ("auto", "numba", "numpy")
@@ -33,3 +36,8 @@ def load(name: str = "auto") -> ModuleType:
             )
             _auto = import_module("ordinate.backends.numpy_")
     return _auto
+
+
+def load_for(x: Any, name: str = "auto") -> ModuleType:
+    """Return the module whose kernels take arrays like x: for tensors, the one for devices."""
+    return import_module("ordinate.backends.torch_") if is_tensor(x) else load(name)

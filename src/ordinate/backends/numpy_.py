@@ -1,9 +1,13 @@
-"""The kernels in plain NumPy: the reference for every other backend."""
+"""The kernels in plain NumPy: the reference for every other backend.
+
+Those that run on a device take torch tensors as well, for ``torch_`` to share.
+"""
 
 import numpy as np
 
 from ordinate import losses
 from ordinate import noise as noise_models
+from ordinate._arrays import add_at, copy, count_in, namespace
 
 PLACING_STEPS = 3
 HALVINGS = 5
@@ -62,7 +66,7 @@ def count_sums(
     """
     near, far = pairs.T
     w = weight if len(weight) else None
-    return np.bincount(far, w, n_items) * 1.0, np.bincount(near, w, n_items) * 1.0
+    return count_in(far, w, n_items), count_in(near, w, n_items)
 
 
 def score_sums(pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: int) -> np.ndarray:
@@ -72,7 +76,7 @@ def score_sums(pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise:
     if len(weight):
         residual = residual * weight
     n = len(scores)
-    return np.bincount(far, residual, n) - np.bincount(near, residual, n)
+    return count_in(far, residual, n) - count_in(near, residual, n)
 
 
 def pair_information(
@@ -88,7 +92,7 @@ def neighbour_sums(pairs: np.ndarray, weight: np.ndarray, values: np.ndarray) ->
     """For each item, the sum of its opponents' ``values`` (n,) times the ``weight`` of the pair."""
     near, far = pairs.T
     n = len(values)
-    return np.bincount(far, weight * values[near], n) + np.bincount(near, weight * values[far], n)
+    return count_in(far, weight * values[near], n) + count_in(near, weight * values[far], n)
 
 
 def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
@@ -108,20 +112,20 @@ def place_items(
     Minimises, for each point x, the sum over landmarks z of weight times the square of
     ``distance - |x - z|^2`` by Gauss-Newton steps, halved until the sum falls.
     """
-    x = points.copy()
+    xp, x = namespace(points), copy(points)
     cost, gradient, curvature = _placement(x, landmarks, distances, weight)
     for _ in range(PLACING_STEPS):
-        step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+        step = _solve(curvature, gradient)
         for _ in range(HALVINGS):
             new_cost, new_gradient, new_curvature = _placement(
                 x + step, landmarks, distances, weight
             )
             better = new_cost < cost
-            x[better] += step[better]
-            cost = np.where(better, new_cost, cost)
-            gradient[better] = new_gradient[better]
-            curvature[better] = new_curvature[better]
-            step = np.where(better[:, None], 0, step / 2)
+            x = xp.where(better[:, None], x + step, x)
+            cost = xp.where(better, new_cost, cost)
+            gradient = xp.where(better[:, None], new_gradient, gradient)
+            curvature = xp.where(better[:, None, None], new_curvature, curvature)
+            step = xp.where(better[:, None], 0, step / 2)
     return x
 
 
@@ -130,15 +134,30 @@ def _placement(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     away = x[:, None, :] - landmarks
     error = distances - (away**2).sum(axis=2)
-    gradient = np.einsum("nl,nl,nla->na", weight, error, 2 * away)
-    curvature = 4 * np.einsum("nl,nla,nlb->nab", weight, away, away)
-    d = x.shape[1]
-    size = np.trace(curvature, axis1=1, axis2=2) + TINY
-    return (
-        (weight * error**2).sum(axis=1),
-        gradient,
-        curvature + DAMPING * size[:, None, None] * np.eye(d),
-    )
+    gradient = 2 * ((weight * error)[:, :, None] * away).sum(axis=1)
+    curvature = 4 * ((weight[:, :, None] * away)[:, :, :, None] * away[:, :, None, :]).sum(axis=1)
+    diagonal = np.arange(x.shape[1])
+    size = curvature[:, diagonal, diagonal].sum(axis=1) + TINY
+    curvature[:, diagonal, diagonal] += DAMPING * size[:, None]
+    return (weight * error**2).sum(axis=1), gradient, curvature
+
+
+def _solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solve A x = b for many small positive definite A (n, d, d) at once, by elimination.
+
+    A step of it for all n together: libraries solve them one by one, which takes longer.
+    """
+    d = b.shape[1]
+    rows = [[A[:, i, j] for j in range(d)] + [b[:, i]] for i in range(d)]
+    for i in range(d):
+        for k in range(i + 1, d):
+            factor = rows[k][i] / rows[i][i]
+            rows[k] = [p - factor * q for p, q in zip(rows[k], rows[i], strict=True)]
+    x: list[np.ndarray] = []
+    for i in reversed(range(d)):
+        known = sum(p * q for p, q in zip(rows[i][d - 1 : i : -1], x, strict=True))
+        x.append((rows[i][d] - known) / rows[i][i])
+    return namespace(b).stack(x[::-1], 1)
 
 
 def loss_sums(
@@ -157,9 +176,9 @@ def loss_sums(
         value, slope = value * weight, slope * weight
     pull = 2 * (slope * slope_near)[:, None] * to_near
     push = 2 * (slope * slope_far)[:, None] * to_far
-    gradient = np.zeros_like(points)
+    gradient = namespace(points).zeros_like(points)
     for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
-        np.add.at(gradient, item, change)
+        add_at(gradient, item, change)
     return float(value.sum()), gradient
 
 
@@ -181,14 +200,14 @@ def curvature_sums(
     curvature, slope = PENALTIES[penalty].curvature(z), PENALTIES[penalty].slope(z)
     if len(weight):
         # A row seen w times adds w independent gradients.
-        curvature, slope = curvature * weight, slope * np.sqrt(weight)
+        curvature, slope = curvature * weight, slope * weight**0.5
     pull, push = 2 * slope_near[:, None] * to_near, 2 * slope_far[:, None] * to_far
-    n, d = points.shape
-    blocks, spread = np.zeros((n, d, d)), np.zeros((n, d, d))
+    blocks = namespace(points).zeros_like(points[:, :, None] * points[:, None, :])
+    spread = copy(blocks)
     for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
         outer = change[:, :, None] * change[:, None, :]
-        np.add.at(blocks, item, curvature[:, None, None] * outer)
-        np.add.at(spread, item, (slope**2)[:, None, None] * outer)
+        add_at(blocks, item, curvature[:, None, None] * outer)
+        add_at(spread, item, (slope**2)[:, None, None] * outer)
     return blocks, spread
 
 
@@ -196,10 +215,10 @@ def similarity_sums(rows: np.ndarray, weight: np.ndarray, vectors: np.ndarray) -
     """Product of S + S' with ``vectors`` (n, k), S_ij = times j was far from i minus times near."""
     anchor, near, far = rows.T
     w = weight[:, None] if len(weight) else 1.0
-    product = np.zeros_like(vectors)
-    np.add.at(product, anchor, w * (vectors[far] - vectors[near]))
-    np.add.at(product, far, w * vectors[anchor])
-    np.add.at(product, near, -w * vectors[anchor])
+    product = namespace(vectors).zeros_like(vectors)
+    add_at(product, anchor, w * (vectors[far] - vectors[near]))
+    add_at(product, far, w * vectors[anchor])
+    add_at(product, near, -w * vectors[anchor])
     return product
 
 
