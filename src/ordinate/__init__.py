@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate import answers, metrics, simulate
+    from ordinate._arrays import deterministic
     from ordinate._parallel import threads
     from ordinate.estimators import (
         CKL,
@@ -48,6 +49,7 @@ _HOME = {
     "n_landmarks": "landmark_choice",
     "TripletKFold": "splits",
     "align": "metrics",
+    "deterministic": "_arrays",
     "plot_map": "plotting",
     "procrustes_error": "metrics",
     "purity": "metrics",
@@ -74,6 +76,7 @@ __all__ = [
     "align",
     "answers",
     "as_triplets",
+    "deterministic",
     "html_report",
     "metrics",
     "n_landmarks",

@@ -15,7 +15,7 @@ from ordinate._arrays import beside, copy, namespace, on_host
 from ordinate._parallel import blocks, run, single_threaded_blas
 from ordinate.ranking import Scores, rank_columns
 from ordinate.scaling import landmark_mds, project_edm
-from ordinate.stores import Columns
+from ordinate.stores import Columns, DeviceColumns
 from ordinate.triplets import Triplets
 
 RECOVERIES = ("auto", "lift", "edm")
@@ -32,6 +32,7 @@ def loe(
     regularization: float | str = "auto",
     tol: float = 2e-2,
     backend: str = "auto",
+    device: str = "cpu",
 ) -> tuple["Map", Scores]:
     """Embed all items from the triplets whose anchor is a landmark.
 
@@ -48,14 +49,44 @@ def loe(
         See :func:`ordinate.ranking.rank_columns`, as for `tol`.
     tol : float
     backend : {"auto", "numba", "numpy"}
+    device : str
+        As :func:`ordinate._device.choose_device` names it; results live there.
 
     Returns
     -------
     map : Map
     scores : Scores
     """
-    with single_threaded_blas():
+    columns: Columns | DeviceColumns
+    if device == "cpu":
         columns = Columns.from_triplets(triplets, landmarks, backend)
+    else:
+        columns = DeviceColumns.from_triplets(triplets, landmarks, device, backend)
+    return loe_of_columns(
+        columns,
+        landmarks,
+        n_components,
+        noise=noise,
+        recovery=recovery,
+        regularization=regularization,
+        tol=tol,
+        backend=backend,
+    )
+
+
+def loe_of_columns(
+    columns: Columns | DeviceColumns,
+    landmarks: np.ndarray,
+    n_components: int,
+    *,
+    noise: str = "btl",
+    recovery: str = "auto",
+    regularization: float | str = "auto",
+    tol: float = 2e-2,
+    backend: str = "auto",
+) -> tuple["Map", Scores]:
+    """Embed all items from the landmarks' columns, wherever these are; as :func:`loe`."""
+    with single_threaded_blas():
         scores = rank_columns(
             columns,
             noise_models.get(noise),

@@ -13,7 +13,7 @@ fail, since comparisons are few, clustered or chosen by the scores, quasi-Newton
 
 from collections import deque
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +68,11 @@ class Scores:
     converged: np.ndarray
     n_passes: float
     n_triplets: np.ndarray
+
+    def on_host(self) -> "Scores":
+        """Return the same in arrays of NumPy."""
+        names = ("scores", "information", "n_compared")
+        return replace(self, **{name: on_host(getattr(self, name)) for name in names})
 
 
 def rank_columns(

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._checks import check_whole
+from ordinate._device import choose_device, describe_device
 from ordinate.metrics import correct
 from ordinate.triplets import Triplets, as_triplets
 
@@ -22,8 +23,9 @@ class Embedder(BaseEstimator):
     def _prepare(self, X: Any) -> tuple[Triplets, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""
         n_components = check_whole("n_components", self.n_components)
-        if self.device not in (None, "cpu"):
-            raise ValueError(f"device must be None or 'cpu'; got {self.device!r}")
+        self.device_ = choose_device(self.device)
+        if self.device is not None:
+            self._say(f"device: {describe_device(self.device_)}")
         triplets = as_triplets(X, n_items=self.n_items)
         self.n_features_in_ = 3
         self.labels_ = triplets.labels

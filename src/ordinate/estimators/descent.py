@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from ordinate._arrays import beside, on_host
 from ordinate._checks import check_choice, check_number, check_whole, random_generator
 from ordinate._parallel import single_threaded_blas
 from ordinate.estimators.base import Embedder, names_of, over_labels
@@ -17,9 +18,10 @@ from ordinate.losses import Loss
 from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found
 from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import TripletStore
+from ordinate.stores import DeviceTriplets, TripletStore
 from ordinate.triplets import Triplets
 
+SINGLE = 1e-5  # tol from which terms in single precision are enough
 STARTS = ("auto", "spectral", "loe", "random")
 
 
@@ -71,7 +73,7 @@ class GradientEmbedder(Embedder):
         }
         n_starts = check_whole("n_starts", self.n_starts)
         began = time.perf_counter()
-        store = TripletStore.from_triplets(triplets, self.backend)
+        store = self._store(triplets)
         # A stream of its own: points that were simulated with the same seed must not be the start.
         generator = random_generator(self.random_state).spawn(1)[0]
         with single_threaded_blas():
@@ -79,10 +81,11 @@ class GradientEmbedder(Embedder):
             starts += [_random(store, n_components, generator) for _ in range(n_starts - 1)]
             tries = [self._descend(store, loss, start, options) for start in starts]
         best = int(np.argmin([found.history[-1] for found in tries]))
-        found, self.start_ = tries[best], starts[best]
+        found, start = tries[best], starts[best]
+        self.start_ = start._replace(points=on_host(start.points))
         if n_starts > 1:
             self._say(f"start {best + 1} of {n_starts} is the best: {self.start_.name}")
-        self.embedding_ = principal_axes(self._placed(store, found.points))
+        self.embedding_ = principal_axes(self._placed(store, on_host(found.points)))
         self.history_ = np.array(found.history)
         self.loss_ = float(self.history_[-1])
         self.n_iter_ = found.n_iter
@@ -105,11 +108,18 @@ class GradientEmbedder(Embedder):
     def _loss(self, n_components: int) -> Loss:
         raise NotImplementedError
 
+    def _store(self, triplets: Triplets) -> TripletStore | DeviceTriplets:
+        if self.device_ == "cpu":
+            return TripletStore.from_triplets(triplets, self.backend)
+        single = self.device_ != "torch-cpu" and self.tol >= SINGLE
+        precision = "single" if single else "double"
+        return DeviceTriplets.from_triplets(triplets, self.device_, precision)
+
     def _start(
         self,
         triplets: Triplets,
         start_triplets: Any,
-        store: TripletStore,
+        store: TripletStore | DeviceTriplets,
         n_components: int,
         generator: np.random.Generator,
     ) -> Start:
@@ -118,7 +128,7 @@ class GradientEmbedder(Embedder):
         of_triplets, of_store = triplets, store
         if start_triplets is not None:
             of_triplets = over_labels(start_triplets, self.labels_)
-            of_store = TripletStore.from_triplets(of_triplets, self.backend)
+            of_store = self._store(of_triplets)
         if isinstance(start, LOE) and hasattr(start, "embedding_"):
             return Start("loe", self._given(over_items(start, self.labels_), n_components))
         if isinstance(start, LOE):
@@ -132,7 +142,12 @@ class GradientEmbedder(Embedder):
         if start == "random":
             return _random(store, n_components, generator)
         if start == "loe":
-            model = LOE(n_components, noise=getattr(self, "noise", "btl"), backend=self.backend)
+            model = LOE(
+                n_components,
+                noise=getattr(self, "noise", "btl"),
+                backend=self.backend,
+                device=self.device,
+            )
             return self._loe(model, of_triplets)
         spectral = spectral_start(of_store, n_components, generator)
         self._say(f"spectral start, gap {spectral.gap:.2f}")
@@ -162,21 +177,22 @@ class GradientEmbedder(Embedder):
         points[~placed] = 0
         return points
 
-    def _descend(self, store: TripletStore, loss: Loss, start: Start, options: dict) -> Found:
+    def _descend(self, store: TripletStore | DeviceTriplets, loss: Loss, start: Start, options: dict) -> Found:
         solver = self.solver
         if solver == "auto":
-            many = len(store) >= GROWTH * BATCH * start.points.size
+            many = len(store) >= GROWTH * BATCH * store.n_items * start.points.shape[1]
             solver = "batches" if start.name == "random" and many else "blocks"
-        points = best_scale(store, loss, start.points) * start.points
+        points = beside(store.counts, start.points)
+        points = best_scale(store, loss, points) * points
         return SOLVERS[solver](store, loss, points, watch=self._watch, **options)
 
     def _watch(self, value: float, points: np.ndarray, left: float) -> None:
         if self.verbose > 1:
             self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
 
-    def _placed(self, store: TripletStore, points: np.ndarray) -> np.ndarray:
+    def _placed(self, store: TripletStore | DeviceTriplets, points: np.ndarray) -> np.ndarray:
         """Take the places away from items that no triplet mentions, and warn of parts."""
-        missing = store.counts.sum(axis=0) == 0
+        missing = on_host(store.counts).sum(axis=0) == 0
         if missing.any():
             points = np.where(missing[:, None], np.nan, points)
             warnings.warn(
@@ -203,16 +219,16 @@ def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
     return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
 
 
-def _random(store: TripletStore, n_components: int, generator: np.random.Generator) -> Start:
+def _random(store: TripletStore | DeviceTriplets, n_components: int, generator: np.random.Generator) -> Start:
     return Start("random", generator.normal(size=(store.n_items, n_components)))
 
 
-def _asks_about_landmarks(store: TripletStore, n_components: int) -> bool:
+def _asks_about_landmarks(store: TripletStore | DeviceTriplets, n_components: int) -> bool:
     """Whether few items are anchors, each of enough comparisons for LOE.
 
     The similarities of such triplets tell little of how the other items lie to each other.
     """
-    n_rows = np.sort(store.counts[0])[::-1]
+    n_rows = np.sort(on_host(store.counts[0]))[::-1]
     least = n_components + 3
     few_anchors = least <= np.count_nonzero(n_rows) <= store.n_items / 4
     return bool(few_anchors and 2 * n_rows[least - 1] >= FEW * store.n_items)

@@ -1,10 +1,11 @@
 """Stores: where the triplets live, and what runs a pass over them.
 
 A pass adds up a kernel's result over fixed parts of the rows, in a fixed order: the sums are the
-same, bit for bit, on any number of threads.
+same, bit for bit, on any number of threads. On a GPU that is so where asked for.
 """
 
 from ordinate.stores.columns import Columns
+from ordinate.stores.device import DeviceColumns, DeviceTriplets
 from ordinate.stores.triplets import NO_WEIGHT, TripletStore
 
-__all__ = ["NO_WEIGHT", "Columns", "TripletStore"]
+__all__ = ["NO_WEIGHT", "Columns", "DeviceColumns", "DeviceTriplets", "TripletStore"]
