@@ -91,6 +91,15 @@ def copy(x: Any) -> Any:
     return x.clone() if is_tensor(x) else x.copy()
 
 
+def random_like(x: Any, seed: int = 0) -> Any:
+    """Return numbers between 0 and 1 in the shape and type of x; each library has its own."""
+    if not is_tensor(x):
+        return np.random.default_rng(seed).random(x.shape, np.float32).astype(x.dtype)
+    torch = namespace(x)
+    generator = torch.Generator(x.device).manual_seed(seed)
+    return torch.rand(x.shape, generator=generator, dtype=x.dtype, device=x.device)
+
+
 def dot(x: Any, y: Any) -> float:
     """Sum of the products of all entries."""
     return float((x * y).sum()) if is_tensor(x) else float(np.vdot(x, y))

@@ -5,6 +5,7 @@ items in the ranking by distance to landmark i; adding the shift s_i makes them 
 Where the paper leaves landmark i's own row out of column i, R has a place that is not used.
 """
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ordinate import backends
 from ordinate import noise as noise_models
 from ordinate._arrays import beside, copy, namespace, on_host
-from ordinate._parallel import blocks, run, single_threaded_blas
+from ordinate._parallel import blocks, run, single_threaded_blas, threads
 from ordinate.ranking import Scores, rank_columns
 from ordinate.scaling import landmark_mds, project_edm
 from ordinate.stores import Columns, DeviceColumns
@@ -86,7 +87,9 @@ def loe_of_columns(
     backend: str = "auto",
 ) -> tuple["Map", Scores]:
     """Embed all items from the landmarks' columns, wherever these are; as :func:`loe`."""
-    with single_threaded_blas():
+    # Threads would wait for each other to hand work to the one device.
+    device = isinstance(columns, DeviceColumns)
+    with single_threaded_blas(), threads(1) if device else nullcontext():
         scores = rank_columns(
             columns,
             noise_models.get(noise),
@@ -234,10 +237,12 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
     ndarray, shape (n, d)
     """
     xp, d = namespace(R), n_components
-    items = beside(R, np.delete(np.arange(len(R)), landmarks))
-    if not can_lift(len(items), d):
+    items = xp.ones_like(R[:, 0], dtype=bool)
+    items[landmarks] = False
+    n_others = len(R) - len(landmarks)
+    if not can_lift(n_others, d):
         raise ValueError(
-            f"lifting to {d} dimensions needs items that are not landmarks: {len(items)} are too "
+            f"lifting to {d} dimensions needs items that are not landmarks: {n_others} are too "
             "few; use recovery='edm' or 'auto', or fewer landmarks"
         )
     w = 1 / (1 / xp.clip(weight[items], 1e-12 * float(weight.max()), None)).mean(axis=1)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._arrays import beside, cast, dot, namespace, on_host
+from ordinate._arrays import cast, dot, namespace, on_host, random_like
 from ordinate._parallel import run
 from ordinate.mean_field import MeanField, mean_field
 from ordinate.noise import Noise
@@ -204,8 +204,7 @@ def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray
     diagonal = weighted.neighbour_sums(xp.ones_like(theta))
     inverse = xp.where(diagonal > 0, 1 / xp.where(diagonal > 0, diagonal, 1), 0)
     mean = diagonal / diagonal.sum(axis=1)[:, None]
-    random = np.random.default_rng(0).random(tuple(theta.shape), np.float32)
-    v = xp.asarray(beside(theta, random), dtype=theta.dtype) - 0.5
+    v = random_like(theta) - 0.5
     before = v
     for _ in range(_mixing_steps(columns.n_items)):
         before = v

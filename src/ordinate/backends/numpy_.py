@@ -7,7 +7,7 @@ import numpy as np
 
 from ordinate import losses
 from ordinate import noise as noise_models
-from ordinate._arrays import add_at, copy, count_in, namespace
+from ordinate._arrays import add_at, beside, copy, count_in, namespace
 
 PLACING_STEPS = 3
 HALVINGS = 5
@@ -113,32 +113,38 @@ def place_items(
     ``distance - |x - z|^2`` by Gauss-Newton steps, halved until the sum falls.
     """
     xp, x = namespace(points), copy(points)
-    cost, gradient, curvature = _placement(x, landmarks, distances, weight)
+    given = landmarks, distances, weight, beside(points, DAMPING * np.eye(points.shape[1]))
+    cost, gradient, curvature = _placement(x, *given)
     for _ in range(PLACING_STEPS):
         step = _solve(curvature, gradient)
         for _ in range(HALVINGS):
-            new_cost, new_gradient, new_curvature = _placement(
-                x + step, landmarks, distances, weight
-            )
+            new_cost, new_gradient, new_curvature = _placement(x + step, *given)
             better = new_cost < cost
             x = xp.where(better[:, None], x + step, x)
             cost = xp.where(better, new_cost, cost)
             gradient = xp.where(better[:, None], new_gradient, gradient)
             curvature = xp.where(better[:, None, None], new_curvature, curvature)
             step = xp.where(better[:, None], 0, step / 2)
+            if better.all():
+                break
     return x
 
 
 def _placement(
-    x: np.ndarray, landmarks: np.ndarray, distances: np.ndarray, weight: np.ndarray
+    x: np.ndarray,
+    landmarks: np.ndarray,
+    distances: np.ndarray,
+    weight: np.ndarray,
+    damping: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     away = x[:, None, :] - landmarks
-    error = distances - (away**2).sum(axis=2)
-    gradient = 2 * ((weight * error)[:, :, None] * away).sum(axis=1)
-    curvature = 4 * ((weight[:, :, None] * away)[:, :, :, None] * away[:, :, None, :]).sum(axis=1)
-    diagonal = np.arange(x.shape[1])
-    size = curvature[:, diagonal, diagonal].sum(axis=1) + TINY
-    curvature[:, diagonal, diagonal] += DAMPING * size[:, None]
+    squared = (away**2).sum(axis=2)
+    error = distances - squared
+    pulled = (4 * weight)[:, :, None] * away
+    gradient = 0.5 * (error[:, :, None] * pulled).sum(axis=1)
+    curvature = (pulled[:, :, :, None] * away[:, :, None, :]).sum(axis=1)
+    size = 4 * (weight * squared).sum(axis=1) + TINY  # its trace
+    curvature += size[:, None, None] * damping
     return (weight * error**2).sum(axis=1), gradient, curvature
 
 

@@ -22,7 +22,7 @@ from ordinate.triplets import Triplets
 
 Tensor = Any
 UPLOAD = 1 << 24  # rows that are sent to the device at a time
-CONNECTING = 16  # pairs per item that connect all items, as a rule
+CONNECTING = 8  # pairs per item that connect all items, as a rule
 
 
 class DeviceColumns:
