@@ -140,7 +140,8 @@ def profile() -> None:
         with cProfile.Profile() as calls:
             fit_loe(columns, landmarks)
         pstats.Stats(calls).sort_stats("cumtime").print_stats(50)
-        print(f"\nn = {n:,}\n", table.table(sort_by="cuda_time_total", row_limit=14))
+        print(f"\nn = {n:,}\n", table.table(sort_by="self_cuda_time_total", row_limit=14))
+        print(table.table(sort_by="self_cpu_time_total", row_limit=25))
 
 
 ALL = {"loe": loe, "passes": passes, "ste": ste, "options": options}

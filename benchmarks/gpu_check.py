@@ -81,6 +81,20 @@ def parts() -> None:
     report("connect: 1000 parts, and a chain", float(np.abs(found - [1000, 1]).sum()), 0)
 
 
+def placing() -> None:
+    rng = np.random.default_rng(0)
+    for d in (1, 2, 3, 10):
+        truth, landmarks = rng.normal(size=(5000, d)), rng.normal(size=(2 * d + 4, d))
+        distances = ((truth[:, None] - landmarks) ** 2).sum(axis=2)
+        distances += 0.1 * rng.normal(size=distances.shape)
+        start = truth + 0.1 * rng.normal(size=truth.shape)
+        weight = rng.random(distances.shape) + 0.1
+        given = [torch.from_numpy(a).cuda() for a in (start, landmarks, distances, weight)]
+        ours, twin = triton_.place_items(*given), torch_.place_items(*given)
+        # Where the cost is flat, rounding decides on the last halving.
+        report(f"place_items d={d}", difference(ours, twin), 2e-6)
+
+
 def triplet_kernels() -> None:
     rng = np.random.default_rng(0)
     n, m = 5000, 200_001
@@ -161,6 +175,7 @@ if __name__ == "__main__":
     for n, sizes in ((50, [3000, 5001]), (30_000, [400_000, 1, 250_000])):
         column_kernels(n, sizes)
     parts()
+    placing()
     triplet_kernels()
     twice_the_same()
     whole_fits()

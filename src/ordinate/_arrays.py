@@ -91,6 +91,19 @@ def copy(x: Any) -> Any:
     return x.clone() if is_tensor(x) else x.copy()
 
 
+def keep(x: Any, mask: Any, other: float = 0.0) -> Any:
+    """Return x where the mask holds, and a number elsewhere.
+
+    On a GPU, torch.where would send the number there each time.
+    """
+    return x.masked_fill(~mask, other) if is_tensor(x) else np.where(mask, x, other)
+
+
+def inverse_of(x: Any) -> Any:
+    """Return 1 / x where x is positive, else 0."""
+    return keep(1 / keep(x, x > 0, 1.0), x > 0)
+
+
 def random_like(x: Any, seed: int = 0) -> Any:
     """Return numbers between 0 and 1 in the shape and type of x; each library has its own."""
     if not is_tensor(x):

@@ -6,14 +6,14 @@ Then an item that was far in a share r of its comparisons has the score x that s
 
 Items with like shares have like scores, so the equation is solved for some hundred bins of items at
 once, and the answer read off for each item: no pass over the comparisons, time linear in the items.
-Arrays of items may live on a device; the bins are solved on the host.
+Arrays of items may live on a device, all columns at once; the bins are solved on the host.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._arrays import beside, cast, count_in, namespace, on_host
+from ordinate._arrays import beside, cast, count_in, keep, namespace, on_host
 from ordinate.noise import Noise
 
 BINS = 64
@@ -24,26 +24,27 @@ WIDEST = 12.0  # scores beyond which the shares seen cannot come from random opp
 
 
 class MeanField(NamedTuple):
-    """First scores, and the mean field they live in.
+    """First scores, and the mean field they live in; of one column, or of several in rows.
 
     Attributes
     ----------
-    scores : ndarray, shape (n_items,)
+    scores : ndarray, shape (n_items,) or (n_columns, n_items)
         Items never compared have 0, the mean.
-    variance : float
+    variance : ndarray, shape (n_columns,)
         Of the scores, items counted by their comparisons.
     noise : Noise
-    opponents : ndarray, shape (n_bins,)
+    opponents : ndarray, shape (n_columns, BINS)
         Scores of the opponents, binned.
-    share : ndarray, shape (n_bins,)
-        How often an opponent of each bin is met; sums to 1.
-    bin_of : ndarray of int, shape (n_items,)
-    own_share : ndarray, shape (n_items,)
+    share : ndarray, shape (n_columns, BINS)
+        How often an opponent of each bin is met; each row sums to 1.
+    bin_of : ndarray of int, shape (n_columns, n_items)
+        Among the bins of all columns.
+    own_share : ndarray, shape (n_columns, n_items)
         Each item's part in the share of its bin: nobody is their own opponent.
     """
 
     scores: np.ndarray
-    variance: float
+    variance: np.ndarray
     noise: Noise
     opponents: np.ndarray
     share: np.ndarray
@@ -52,12 +53,14 @@ class MeanField(NamedTuple):
 
     def information(self, scores: np.ndarray) -> np.ndarray:
         """Expected curvature that one comparison with a random opponent adds in each score."""
-        grid = _even_grid(scores)
-        table = self.noise.information(grid[:, None] - self.opponents) @ self.share
-        everyone = _interpolate(scores, grid, table)
-        opponent = beside(scores, self.opponents)[self.bin_of]
-        myself = self.own_share * self.noise.information(scores - opponent)
-        return namespace(scores).clip(everyone - myself, 0, None) / (1 - self.own_share)
+        x = scores.reshape(self.bin_of.shape)
+        grid = _even_grid(x)
+        between = self.noise.information(grid[:, :, None] - self.opponents[:, None, :])
+        everyone = _interpolate(x, grid, (between @ self.share[:, :, None])[:, :, 0])
+        opponent = beside(x, self.opponents.ravel())[self.bin_of]
+        myself = self.own_share * self.noise.information(x - opponent)
+        found = namespace(x).clip(everyone - myself, 0, None) / (1 - self.own_share)
+        return found.reshape(scores.shape)
 
 
 def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
@@ -65,46 +68,56 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
 
     Parameters
     ----------
-    far, near : ndarray, shape (n_items,)
+    far, near : ndarray, shape (n_items,) or (n_columns, n_items)
     noise : Noise
 
     Returns
     -------
     MeanField
     """
-    xp, compared = namespace(far), far + near
+    xp, shape = namespace(far), far.shape
+    far, near = far.reshape(-1, shape[-1]), near.reshape(-1, shape[-1])
+    compared = far + near
     # Half a comparison each way keeps items that were always far, or always near, finite.
     position = xp.log((far + 0.5) / (near + 0.5))
     grid = _even_grid(position)
-    bin_of = cast((position - grid[0]) * (BINS / (grid[-1] - grid[0])), "int64")
-    bin_of = xp.clip(bin_of, None, BINS - 1)
+    low, per_bin = beside(far, np.array([grid[:, :1], BINS / (grid[:, -1:] - grid[:, :1])]))
+    bin_of = xp.clip(cast((position - low) * per_bin, "int64"), None, BINS - 1)
+    bin_of += beside(far, BINS * np.arange(len(grid))[:, None])
     weight, won, size = (
-        on_host(count_in(bin_of, values, BINS))
+        on_host(count_in(bin_of.reshape(-1), values.reshape(-1), BINS * len(grid))).reshape(-1, BINS)
         for values in (compared, compared * (far + 0.5) / (compared + 1), compared > 0)
     )
-    used = weight > 0
-    r, size = won[used] / weight[used], size[used]
-    share = weight[used] / weight.sum()
-    x = _solve(r, share, size, noise)
-    on_grid = np.interp(grid, np.log(r / (1 - r)), x)
-    scores = xp.where(compared > 0, _interpolate(position, grid, on_grid), 0.0)
-    # Items never compared may lie in bins that are not used; any bin will do for their share of 0.
-    new_bin: np.ndarray = np.cumsum(used) - used
-    bin_of = beside(far, np.minimum(new_bin, len(x) - 1))[bin_of]
-    return MeanField(scores, float(share @ x**2), noise, x, share, bin_of, compared / weight.sum())
+    share = weight / weight.sum(axis=1)[:, None]
+    x, on_grid = np.zeros_like(weight), np.empty_like(grid)
+    for column, used in enumerate(weight > 0):
+        r = won[column, used] / weight[column, used]
+        x[column, used] = _solve(r, share[column, used], size[column, used], noise)
+        on_grid[column] = np.interp(grid[column], np.log(r / (1 - r)), x[column, used])
+    scores = keep(_interpolate(position, grid, on_grid), compared > 0)
+    own_share = compared / beside(far, weight.sum(axis=1)[:, None])
+    variance = (share * x**2).sum(axis=1)
+    return MeanField(scores.reshape(shape), variance, noise, x, share, bin_of, own_share)
 
 
 def _even_grid(values: np.ndarray) -> np.ndarray:
-    low, high = float(values.min()), float(values.max())
-    return np.linspace(low, max(high, low + 1e-9), GRID)
+    """Points (n_columns, GRID) on the host that span each row of values."""
+    xp = namespace(values)
+    low, high = on_host(xp.stack([xp.amin(values, 1), xp.amax(values, 1)]))
+    return np.linspace(low, np.maximum(high, low + 1e-9), GRID, axis=1)
 
 
 def _interpolate(values: np.ndarray, grid: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Linear interpolation on an even grid; np.interp would search it for every value."""
-    place = (values - grid[0]) * ((len(grid) - 1) / (grid[-1] - grid[0]))
-    left = namespace(values).clip(cast(place, "int64"), None, len(grid) - 2)
-    slope = beside(values, np.diff(table))
-    return beside(values, table)[left] + (place - left) * slope[left]
+    """Linear interpolation in rows, on even grids; np.interp would search them for every value."""
+    last = grid.shape[1] - 1
+    low, per_step = beside(values, np.array([grid[:, :1], last / (grid[:, -1:] - grid[:, :1])]))
+    place = (values - low) * per_step
+    left = namespace(values).clip(cast(place, "int64"), None, last - 1)
+    part = place - left
+    left += beside(values, grid.shape[1] * np.arange(len(grid))[:, None])
+    rise = np.diff(table, append=0.0)
+    table, rise = beside(values, np.array([table.ravel(), rise.ravel()]))
+    return table[left] + part * rise[left]
 
 
 def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._arrays import cast, dot, namespace, on_host, random_like
+from ordinate._arrays import cast, dot, inverse_of, keep, namespace, on_host, random_like
 from ordinate._parallel import run
-from ordinate.mean_field import MeanField, mean_field
+from ordinate.mean_field import mean_field
 from ordinate.noise import Noise
 from ordinate.optimise import Memory, two_loop
 from ordinate.stores import Columns
@@ -116,13 +116,17 @@ def rank_columns(
     ranked = xp.ones_like(far, dtype=bool)
     if owners is not None:
         ranked[np.arange(len(columns)), owners] = False
-    fields = [mean_field(far[i], near[i], noise) for i in every]
+    # Columns share the threads of a CPU, one at a time each; a device takes all at once.
+    batches = [slice(i, i + 1) for i in every] if xp is np else [slice(0, len(columns))]
+    fields = run(lambda batch: mean_field(far[batch], near[batch], noise), batches)
+    first = xp.concatenate([field.scores for field in fields])
     sample = columns.sample(SAMPLE * n // 2)
-    mixed = well_mixed(sample, fields)
+    mixed = well_mixed(sample, first, noise)
     n_read = columns.sizes.sum() + (_mixing_steps(n) + 1) * sample.sizes.sum()
 
     if regularization == "auto":
-        ridge = np.array([RIDGE / max(field.variance, 1e-12) for field in fields])
+        variance = np.concatenate([field.variance for field in fields])
+        ridge = RIDGE / np.maximum(variance, 1e-12)
         ridge[~mixed] = WEAK_RIDGE
     else:
         ridge = np.full(len(columns), float(regularization))
@@ -131,25 +135,29 @@ def rank_columns(
     summed = [] if one_step and mixed.all() else np.flatnonzero(~(one_step & mixed)).tolist()
     n_read += 2 * columns.sizes[summed].sum()
 
-    def information(i: int, scores: np.ndarray) -> np.ndarray:
-        if i in summed:
-            return columns.information(i, scores, noise)
-        return compared[i] * fields[i].information(scores)
+    def information(scores: np.ndarray) -> np.ndarray:
+        if len(summed) == len(columns):
+            return xp.stack(run(lambda i: columns.information(i, scores[i], noise), every))
+        mean = run(
+            lambda pair: pair[0].information(scores[pair[1]]), zip(fields, batches, strict=True)
+        )
+        found = compared * xp.concatenate(mean)
+        for i in summed:
+            found[i] = columns.information(i, scores[i], noise)
+        return found
 
-    known = run(lambda i: information(i, fields[i].scores), every)
-    climbs = [
-        _Climb(fields[i].scores, known[i], ranked[i], ridge[i], tol, max_passes) for i in every
-    ]
+    known = information(first)
+    climbs = [_Climb(first[i], known[i], ranked[i], ridge[i], tol, max_passes) for i in every]
     if one_step:
         sampled_far, sampled_near = sample.counts()
-        start = sample.gradient({i: fields[i].scores for i in every}, noise)
+        start = sample.gradient({i: first[i] for i in every}, noise)
         n_read += 3 * sample.sizes.sum()
+        expected = known * (sampled_far + sampled_near) / xp.clip(compared, 1, None)
         for i in np.flatnonzero(mixed).tolist():
             # A small gradient means a small error only here.
             climbs[i].limit *= n_compared[i]
-            share = (sampled_far[i] + sampled_near[i]) / xp.clip(compared[i], 1, None)
             climbs[i].check = StepCheck(
-                sample, i, fields[i], share * known[i], start[i], columns.sizes[i]
+                sample, i, noise, first[i], expected[i], start[i], columns.sizes[i]
             )
 
     steps = [climb.steps() for climb in climbs]
@@ -159,9 +167,10 @@ def rank_columns(
         n_read += columns.sizes[list(asked)].sum()
         answers = run(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
         asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
+    scores = xp.stack([climb.scores for climb in climbs])
     return Scores(
-        scores=xp.stack([climb.scores for climb in climbs]).T,
-        information=xp.stack(run(lambda i: information(i, climbs[i].scores), every)).T,
+        scores=scores.T,
+        information=information(scores).T,
         n_compared=compared.T,
         n_one_sided=on_host(((compared > 0) & ((far == 0) | (near == 0))).sum(axis=1)),
         n_parts=columns.n_parts(n_compared),
@@ -182,13 +191,12 @@ def _advance(
         return None
 
 
-def well_mixed(sample: Columns, fields: list[MeanField]) -> np.ndarray:
+def well_mixed(sample: Columns, scores: np.ndarray, noise: Noise) -> np.ndarray:
     """Per column, whether items meet opponents at random, as far as a sample shows.
 
     With fewer comparisons per item than can show it they are taken to be.
     """
-    start = cast(namespace(fields[0].scores).stack([field.scores for field in fields]), "float32")
-    fast = contraction(sample, start, fields[0].noise) < MIXING
+    fast = contraction(sample, cast(scores, "float32"), noise) < MIXING
     return fast | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
 
 
@@ -202,7 +210,7 @@ def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray
     weighted = columns.weighted_by_information(theta, noise)
     xp = namespace(theta)
     diagonal = weighted.neighbour_sums(xp.ones_like(theta))
-    inverse = xp.where(diagonal > 0, 1 / xp.where(diagonal > 0, diagonal, 1), 0)
+    inverse = inverse_of(diagonal)
     mean = diagonal / diagonal.sum(axis=1)[:, None]
     v = random_like(theta) - 0.5
     before = v
@@ -229,7 +237,8 @@ class StepCheck(NamedTuple):
 
     sample: Columns
     column: int
-    field: MeanField
+    noise: Noise
+    scores: np.ndarray
     curvature: np.ndarray
     start: np.ndarray
     n_comparisons: int
@@ -237,11 +246,10 @@ class StepCheck(NamedTuple):
     def decrement_left(self, step: np.ndarray) -> float:
         """Bound the decrement after a ``step`` (n,) from the mean field's scores."""
         i = self.column
-        moved = self.sample.gradient({i: self.field.scores + step}, self.field.noise)[i]
+        moved = self.sample.gradient({i: self.scores + step}, self.noise)[i]
         left = moved - self.start + self.curvature * step
         scale = self.n_comparisons / self.sample.sizes[i]
-        known = self.curvature > 0
-        return float(scale * (left**2 / namespace(left).where(known, self.curvature, 1)).sum())
+        return scale * float((left**2 / keep(self.curvature, self.curvature > 0, 1.0)).sum())
 
 
 class _Climb:
@@ -264,6 +272,7 @@ class _Climb:
     ) -> None:
         self.curvature = information + ridge
         self.ranked = ranked
+        self.n_ranked = ranked.sum()
         self.ridge = ridge
         self.limit = limit
         self.max_passes = max_passes
@@ -273,8 +282,7 @@ class _Climb:
 
     def steps(self) -> Generator[np.ndarray, np.ndarray, None]:
         """Yield scores and be sent the gradient of their log-likelihood, until the end."""
-        xp, known = namespace(self.curvature), self.curvature > 0
-        inverse = xp.where(known, 1 / xp.where(known, self.curvature, 1), 0)
+        inverse = inverse_of(self.curvature)
         memory: Memory = deque(maxlen=MEMORY)
         g = (yield self.scores) - self.ridge * self.scores
         for _ in range(self.max_passes):
@@ -305,5 +313,4 @@ class _Climb:
             self.scores, g = new, g_new
 
     def _centred(self, values: np.ndarray) -> np.ndarray:
-        mean = (values * self.ranked).sum() / self.ranked.sum()
-        return namespace(values).where(self.ranked, values - mean, 0.0)
+        return keep(values - (values * self.ranked).sum() / self.n_ranked, self.ranked)

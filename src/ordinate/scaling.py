@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ordinate._arrays import beside, namespace, on_host
+from ordinate._arrays import beside, cast, keep, namespace, on_host
 
 
 def classical_mds(E: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
@@ -53,12 +53,12 @@ def principal_axes(points: np.ndarray) -> np.ndarray:
     """
     xp = namespace(points)
     placed = xp.isfinite(points).all(axis=1)[:, None]
-    X = points - xp.where(placed, points, 0).sum(axis=0) / placed.sum()
-    known = xp.where(placed, X, 0)
+    X = points - keep(points, placed).sum(axis=0) / placed.sum()
+    known = keep(X, placed)
     turn = beside(X, np.linalg.eigh(on_host(known.T @ known))[1][:, ::-1])
     furthest = abs(known @ turn).argmax(axis=0)
     X = X @ turn
-    return X * xp.where(X[furthest, np.arange(X.shape[1])] < 0, -1, 1)
+    return X * (1 - 2 * cast(X[furthest, np.arange(X.shape[1])] < 0, "int64"))
 
 
 def landmark_mds(E: np.ndarray, F: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:

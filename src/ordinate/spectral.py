@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._arrays import beside, cast, namespace, on_host
+from ordinate._arrays import beside, cast, inverse_of, namespace, on_host
 from ordinate.losses import Loss
 from ordinate.stores import TripletStore
 
@@ -56,7 +56,7 @@ def spectral_start(
     xp = namespace(mentions)
     occurs = (mentions > 0)[:, None]
     root = (mentions / mentions.mean())[:, None] ** 0.5
-    balance = xp.where(occurs, 1 / xp.where(occurs, root, 1), 0)
+    balance = inverse_of(root)
     heavy = root / (root**2).sum() ** 0.5
 
     def multiply(V: np.ndarray) -> np.ndarray:

@@ -7,10 +7,11 @@ compiled for a GPU.
 
 import warnings
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from ordinate._arrays import is_tensor
+from ordinate._arrays import is_deterministic, is_tensor
 from ordinate._checks import check_choice
 
 NAMES = ("auto", "numba", "numpy")
@@ -39,5 +40,12 @@ def load(name: str = "auto") -> ModuleType:
 
 
 def load_for(x: Any, name: str = "auto") -> ModuleType:
-    """Return the module whose kernels take arrays like x: for tensors, the one for devices."""
-    return import_module("ordinate.backends.torch_") if is_tensor(x) else load(name)
+    """Return the module whose kernels take arrays like x.
+
+    For tensors on a GPU, Triton's, where it can be imported and sums may depend on the order of
+    threads; torch's for others.
+    """
+    if not is_tensor(x):
+        return load(name)
+    compiled = x.is_cuda and not is_deterministic() and find_spec("triton") is not None
+    return import_module(f"ordinate.backends.{'triton_' if compiled else 'torch_'}")

@@ -7,7 +7,7 @@ import numpy as np
 
 from ordinate import losses
 from ordinate import noise as noise_models
-from ordinate._arrays import add_at, beside, copy, count_in, namespace
+from ordinate._arrays import add_at, beside, copy, count_in, keep, namespace
 
 PLACING_STEPS = 3
 HALVINGS = 5
@@ -124,7 +124,7 @@ def place_items(
             cost = xp.where(better, new_cost, cost)
             gradient = xp.where(better[:, None], new_gradient, gradient)
             curvature = xp.where(better[:, None, None], new_curvature, curvature)
-            step = xp.where(better[:, None], 0, step / 2)
+            step = keep(step / 2, ~better[:, None])
             if better.all():
                 break
     return x

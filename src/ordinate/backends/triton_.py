@@ -12,7 +12,8 @@ import triton
 import triton.language as tl
 from triton.language.extra import libdevice
 
-from ordinate.backends.torch_ import Ranges, Tensor, curvature_sums, place_items
+from ordinate.backends.numpy_ import DAMPING, HALVINGS, PLACING_STEPS, TINY
+from ordinate.backends.torch_ import Ranges, Tensor, curvature_sums
 
 __all__ = [
     "connect",
@@ -28,12 +29,15 @@ __all__ = [
 
 PAIRS = tl.constexpr(1024)  # that a program reads
 TRIPLETS = 512
+ITEMS = 128  # that a program places
 VECTORS = 128  # triplets whose vectors are multiplied by a program
 SPREAD = 1 << 20  # numbers that all copies of some sums may have
 MOST_COPIES = 128
 SQRT_2 = tl.constexpr(2**0.5)
 SQRT_2_PI = tl.constexpr(0.7978845608028654)
 MOST = tl.constexpr(2**31 - 1)
+_DAMPING, _TINY = tl.constexpr(DAMPING), tl.constexpr(TINY)
+_STEPS, _HALVINGS = tl.constexpr(PLACING_STEPS), tl.constexpr(HALVINGS)
 
 
 def count_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, n_items: int) -> Tensor:
@@ -151,6 +155,28 @@ def similarity_sums(ids: Tensor, weight: Tensor, vectors: Tensor) -> Tensor:
         ids, weight, vectors, sums, m, n, len(sums), len(weight) > 0, width, VECTORS
     )
     return sums.sum(dim=0, dtype=torch.float64).view(n, width)[:, :k]
+
+
+def place_items(points: Tensor, landmarks: Tensor, distances: Tensor, weight: Tensor) -> Tensor:
+    """Move points (n, d) to where their squared distances to the landmarks (l, d) fit best."""
+    (n, d), l = points.shape, len(landmarks)
+    points, landmarks = _padded(points), _padded(landmarks)
+    placed, width = torch.empty_like(points), points.shape[1]
+    _place[(triton.cdiv(n, ITEMS),)](
+        points,
+        landmarks,
+        distances,
+        weight,
+        placed,
+        n,
+        l,
+        d,
+        *distances.stride(),
+        *weight.stride(),
+        width,
+        ITEMS,
+    )
+    return placed[:, :d]
 
 
 def _copies(size: int, kind: Any, device: Any) -> Tensor:
@@ -384,3 +410,90 @@ def _similarity(
     tl.atomic_add(sums + far, x, mask=inside[:, None], sem="relaxed")
     tl.atomic_add(sums + near, -x, mask=inside[:, None], sem="relaxed")
     _add_at_anchors(sums, anchor, difference, inside, width)
+
+
+@triton.jit
+def _place(
+    points,
+    landmarks,
+    distances,
+    weight,
+    placed,
+    n,
+    l,
+    d,
+    distance_row,
+    distance_column,
+    weight_row,
+    weight_column,
+    width: tl.constexpr,
+    block: tl.constexpr,
+):
+    item = tl.program_id(0) * block + tl.arange(0, block)
+    inside = item < n
+    item = tl.where(inside, item, 0).to(tl.int64)
+    place = item[:, None] * width + tl.arange(0, width)[None, :]
+    distances += item * distance_row
+    weight += item * weight_row
+    x = tl.load(points + place)
+    cost, gradient, size = _misfit(
+        x, landmarks, distances, weight, l, distance_column, weight_column, width
+    )
+    for _ in range(_STEPS):
+        step = _newton_step(x, gradient, size, landmarks, weight, l, d, weight_column, width)
+        for _ in range(_HALVINGS):
+            new_cost, new_gradient, new_size = _misfit(
+                x + step, landmarks, distances, weight, l, distance_column, weight_column, width
+            )
+            better = new_cost < cost
+            cost, size = tl.where(better, new_cost, cost), tl.where(better, new_size, size)
+            better = better[:, None]
+            x, gradient = tl.where(better, x + step, x), tl.where(better, new_gradient, gradient)
+            step = tl.where(better, 0, step / 2)
+    tl.store(placed + place, x, mask=inside[:, None])
+
+
+@triton.jit
+def _misfit(
+    x, landmarks, distances, weight, l, distance_column, weight_column, width: tl.constexpr
+):
+    """Cost of each point, half its negative gradient, and the trace of its curvature."""
+    axis = tl.arange(0, width)[None, :]
+    cost = tl.sum(x * 0, 1)
+    size, gradient = cost + _TINY, x * 0
+    for i in range(l):
+        away = x - tl.load(landmarks + i * width + axis)
+        squared = tl.sum(away * away, 1)
+        error = tl.load(distances + i * distance_column) - squared
+        w = tl.load(weight + i * weight_column)
+        cost += w * error * error
+        gradient += (2 * w * error)[:, None] * away
+        size += 4 * w * squared
+    return cost, gradient, size
+
+
+@triton.jit
+def _newton_step(
+    x, gradient, size, landmarks, weight, l, d, weight_column, width: tl.constexpr
+):
+    """Solve curvature times step = gradient by d steps of conjugate gradients, which is exact.
+
+    The curvature, the sum over landmarks of 4 weight away away', is only multiplied with.
+    """
+    axis = tl.arange(0, width)[None, :]
+    step, left, direction = x * 0, gradient, gradient
+    squares = tl.sum(left * left, 1)
+    for _ in range(d):
+        product = (_DAMPING * size)[:, None] * direction
+        for i in range(l):
+            away = x - tl.load(landmarks + i * width + axis)
+            w = tl.load(weight + i * weight_column)
+            product += (4 * w * tl.sum(away * direction, 1))[:, None] * away
+        along = tl.sum(direction * product, 1)
+        length = tl.where(along > 0, squares / along, 0)[:, None]
+        step += length * direction
+        left -= length * product
+        fewer = tl.sum(left * left, 1)
+        direction = left + tl.where(squares > 0, fewer / squares, 0)[:, None] * direction
+        squares = fewer
+    return step

@@ -5,14 +5,12 @@ They answer what :class:`Columns` and :class:`TripletStore` do, with torch tenso
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from ordinate._arrays import is_deterministic
+from ordinate import backends
 from ordinate._device import torch_device
 from ordinate._optional import require
 from ordinate.losses import Loss
@@ -145,7 +143,7 @@ class DeviceColumns:
 
     @property
     def _kernels(self) -> ModuleType:
-        return kernels_for(self.pairs)
+        return backends.load_for(self.pairs)
 
 
 class DeviceTriplets:
@@ -261,18 +259,12 @@ class DeviceTriplets:
 
     @property
     def _kernels(self) -> ModuleType:
-        return kernels_for(self.ids)
+        return backends.load_for(self.ids)
 
     def _count_pass(self, share: float) -> None:
         self.n_passes += share
         if self.whole is not None:
             self.whole._count_pass(share * len(self) / len(self.whole))
-
-
-def kernels_for(tensor: Tensor) -> ModuleType:
-    """Return the kernels for where a tensor lies: compiled ones on a GPU, if sums may vary."""
-    compiled = tensor.is_cuda and not is_deterministic() and find_spec("triton") is not None
-    return import_module(f"ordinate.backends.{'triton_' if compiled else 'torch_'}")
 
 
 def _shorten(label: Tensor) -> None:
