@@ -237,19 +237,18 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
     ndarray, shape (n, d)
     """
     xp, d = namespace(R), n_components
-    items = xp.ones_like(R[:, 0], dtype=bool)
-    items[landmarks] = False
     n_others = len(R) - len(landmarks)
     if not can_lift(n_others, d):
         raise ValueError(
             f"lifting to {d} dimensions needs items that are not landmarks: {n_others} are too "
             "few; use recovery='edm' or 'auto', or fewer landmarks"
         )
-    w = 1 / (1 / xp.clip(weight[items], 1e-12 * float(weight.max()), None)).mean(axis=1)
+    w = 1 / (1 / xp.clip(weight, 1e-12 * float(weight.max()), None)).mean(axis=1)
+    w[landmarks] = 0  # they lack a score of their own
     w /= w.sum()
 
-    row_mean = R[items].mean(axis=1)
-    doubly = R[items] - row_mean[:, None]
+    row_mean = R.mean(axis=1)
+    doubly = R - row_mean[:, None]
     column_mean = w @ doubly
     doubly -= column_mean
     V = np.linalg.eigh(on_host((doubly.T * w) @ doubly))[1][:, ::-1][:, :d]
@@ -261,8 +260,7 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
     mean_z = -0.5 * np.linalg.solve(M, b)
     A = U * np.sqrt(values)
 
-    X = xp.zeros_like(R[:, :d])
-    X[items] = P @ beside(P, A)
+    X = P @ beside(P, A)
     X[landmarks] = beside(X, (V @ np.linalg.inv(M) + mean_z) @ A)
     return X
 
@@ -301,7 +299,7 @@ def _regression(
     inverse = np.linalg.pinv(on_host(triangle))
     solution = inverse @ on_host(Q.T @ (root * target))
     left = root * target - A @ beside(A, solution)
-    freedom = max(len(A) - A.shape[1], 1)
+    freedom = max(int((w > 0).sum()) - A.shape[1], 1)
     return solution, inverse @ inverse.T * float(left @ left) / freedom
 
 

@@ -5,6 +5,7 @@ depend on the order of threads. Few items would be fought over: their sums have 
 which are added up in double precision at the end.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -190,7 +191,13 @@ def _words(pairs: Tensor) -> Tensor:
 
 
 def _table(ranges: Ranges, beside: Tensor) -> Tensor:
-    return torch.tensor(ranges, dtype=torch.int64).to(beside.device, non_blocking=True)
+    return _sent(tuple(ranges), beside.device)
+
+
+@lru_cache(maxsize=64)
+def _sent(ranges: Ranges, device: Any) -> Tensor:
+    """Send the ranges to a device, once: each sending makes the host wait."""
+    return torch.tensor(ranges, dtype=torch.int64, device=device)
 
 
 def _grid(ranges: Ranges) -> tuple[int, int]:

@@ -20,7 +20,6 @@ from ordinate.triplets import Triplets
 
 Tensor = Any
 UPLOAD = 1 << 24  # rows that are sent to the device at a time
-CONNECTING = 8  # pairs per item that connect all items, as a rule
 
 
 class DeviceColumns:
@@ -132,8 +131,9 @@ class DeviceColumns:
         kernel = self._kernels.connect
         item = torch.arange(self.n_items, dtype=torch.int32, device=self.pairs.device)
         label = item.repeat(len(self), 1)
-        # A sample connects all that is connected, as a rule.
-        for store in (self.sample(CONNECTING * self.n_items), self):
+        # A sample connects all items, as a rule: of log n pairs for each, drawn at random, the
+        # chance that one is missed is about 1 / n.
+        for store in (self.sample(round(self.n_items * np.log(self.n_items))), self):
             while kernel(store.pairs, store.ranges, label):
                 _shorten(label)
             n_parts = (label == item).sum(dim=1).cpu().numpy() - self.n_items + n_compared
