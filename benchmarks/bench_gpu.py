@@ -105,12 +105,12 @@ def ste() -> None:
 
 def options() -> None:
     heading("What precision and determinism cost, n = 1e5")
-    points, landmarks, columns = landmark_columns(100_000, 200, 5)
+    _, landmarks, columns = landmark_columns(100_000, 200, 5)
     quick = median_time(lambda: fit_loe(columns, landmarks), repeats=3)
     with deterministic():
         same = median_time(lambda: fit_loe(columns, landmarks), repeats=3)
     print(f"LOE, 230 M comparisons: {1e3 * quick:.0f} ms, deterministic {1e3 * same:.0f} ms")
-    del columns
+    columns = None  # so that its memory is free
     store = uniform_triplets(100_000, 230_000_000)[1]
     double = DeviceTriplets(store.ids, store.weight, store.n_items, "double")
     at = torch.randn((100_000, 2), device="cuda")

@@ -44,7 +44,11 @@ def column_kernels(n: int, sizes: list[int]) -> None:
     exact = torch.from_numpy(rng.normal(size=(len(sizes), n)) * 2).cuda()
     for kind, w in weights.items():
         twin = torch_.count_sums(pairs, w, ranges, n)
-        report(f"count_sums n={n}{kind}", difference(triton_.count_sums(pairs, w, ranges, n), twin), 1e-12)
+        report(
+            f"count_sums n={n}{kind}",
+            difference(triton_.count_sums(pairs, w, ranges, n), twin),
+            1e-12,
+        )
     for dtype, tolerance in TOLERANCE.items():
         single = str(dtype).removeprefix("torch.")
         scores = exact.to(dtype)

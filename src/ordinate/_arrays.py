@@ -125,14 +125,19 @@ def add_at(total: Any, index: Any, change: Any) -> None:
     elif not (_deterministic and total.is_cuda):
         total.index_add_(0, index, change.to(total.dtype))
     else:
-        torch = namespace(total)
-        largest = float(change.abs().max()) if len(change) else 0.0
-        # The unit is a power of two, as large as it can be without the sum running over.
-        spent = np.frexp(largest * len(change))[1] if largest > 0 else 0
-        unit = 2.0 ** (INTEGER_BITS - int(spent))
-        whole = torch.zeros(total.shape, dtype=torch.int64, device=total.device)
-        whole.index_add_(0, index, (change.double() * unit).round().long())
-        total += (whole.double() / unit).to(total.dtype)
+        total += _sum_in_integers(total, index, change)
+
+
+def _sum_in_integers(total: Any, index: Any, change: Any) -> Any:
+    """Return what :func:`add_at` adds, by sums of whole numbers: the same in any order."""
+    torch = namespace(total)
+    largest = float(change.abs().max()) if len(change) else 0.0
+    # The unit is a power of two, as small as it can be without a sum running over.
+    spent = int(np.frexp(largest * len(change))[1]) if largest > 0 else 0
+    units = 2.0 ** (INTEGER_BITS - spent)
+    whole = torch.zeros(total.shape, dtype=torch.int64, device=total.device)
+    whole.index_add_(0, index, (change.double() * units).round().long())
+    return (whole.double() / units).to(total.dtype)
 
 
 def count_in(index: Any, weight: Any, size: int) -> Any:

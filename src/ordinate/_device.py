@@ -34,9 +34,9 @@ def choose_device(device: Any) -> str:
     n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if int(number or 0) >= n_devices:
         raise RuntimeError(
-            f"device={device!r} was asked for, but torch {torch.__version__} sees {n_devices} GPUs. "
-            "Use device='auto' to take a GPU only where there is one, or 'cpu'; a machine with an "
-            "NVIDIA GPU needs its driver and a torch built for CUDA: pip install 'ordinate[gpu]'"
+            f"device={device!r} was asked for, but torch {torch.__version__} sees {n_devices} "
+            "GPUs. Use device='auto' to take a GPU only where there is one, or 'cpu'; a machine with "
+            "an NVIDIA GPU needs its driver and a torch built for CUDA: pip install 'ordinate[gpu]'"
         )
     return f"cuda:{int(number or 0)}"
 

@@ -16,7 +16,7 @@ from ordinate._arrays import beside, copy, namespace, on_host
 from ordinate._parallel import blocks, run, single_threaded_blas, threads
 from ordinate.ranking import Scores, rank_columns
 from ordinate.scaling import landmark_mds, project_edm
-from ordinate.stores import Columns, DeviceColumns
+from ordinate.stores import AnyColumns, Columns, DeviceColumns
 from ordinate.triplets import Triplets
 
 RECOVERIES = ("auto", "lift", "edm")
@@ -58,7 +58,7 @@ def loe(
     map : Map
     scores : Scores
     """
-    columns: Columns | DeviceColumns
+    columns: AnyColumns
     if device == "cpu":
         columns = Columns.from_triplets(triplets, landmarks, backend)
     else:
@@ -76,7 +76,7 @@ def loe(
 
 
 def loe_of_columns(
-    columns: Columns | DeviceColumns,
+    columns: AnyColumns,
     landmarks: np.ndarray,
     n_components: int,
     *,

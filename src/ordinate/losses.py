@@ -75,9 +75,7 @@ STUDENT = Link(
     lambda u, alpha: (alpha + 1) / 2 * namespace(u).log1p(u / alpha),
     lambda u, alpha: (alpha + 1) / 2 / (alpha + u),
 )
-LOGARITHM = Link(
-    "logarithm", 2, lambda u, mu: namespace(u).log(u + mu), lambda u, mu: 1 / (u + mu)
-)
+LOGARITHM = Link("logarithm", 2, lambda u, mu: namespace(u).log(u + mu), lambda u, mu: 1 / (u + mu))
 # At distance 0 the derivative is infinite but its direction undefined: any finite value will do.
 ROOT = Link(
     "root",

@@ -85,7 +85,9 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     bin_of = xp.clip(cast((position - low) * per_bin, "int64"), None, BINS - 1)
     bin_of += beside(far, BINS * np.arange(len(grid))[:, None])
     weight, won, size = (
-        on_host(count_in(bin_of.reshape(-1), values.reshape(-1), BINS * len(grid))).reshape(-1, BINS)
+        on_host(count_in(bin_of.reshape(-1), values.reshape(-1), BINS * len(grid))).reshape(
+            -1, BINS
+        )
         for values in (compared, compared * (far + 0.5) / (compared + 1), compared > 0)
     )
     share = weight / weight.sum(axis=1)[:, None]

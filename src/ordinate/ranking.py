@@ -23,7 +23,7 @@ from ordinate._parallel import run
 from ordinate.mean_field import mean_field
 from ordinate.noise import Noise
 from ordinate.optimise import Memory, two_loop
-from ordinate.stores import Columns
+from ordinate.stores import AnyColumns
 
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
 WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
@@ -71,12 +71,16 @@ class Scores:
 
     def on_host(self) -> "Scores":
         """Return the same in arrays of NumPy."""
-        names = ("scores", "information", "n_compared")
-        return replace(self, **{name: on_host(getattr(self, name)) for name in names})
+        return replace(
+            self,
+            scores=on_host(self.scores),
+            information=on_host(self.information),
+            n_compared=on_host(self.n_compared),
+        )
 
 
 def rank_columns(
-    columns: Columns,
+    columns: AnyColumns,
     noise: Noise,
     *,
     owners: np.ndarray | None = None,
@@ -88,7 +92,7 @@ def rank_columns(
 
     Parameters
     ----------
-    columns : Columns
+    columns : AnyColumns
     noise : Noise
     owners : ndarray of int, shape (n_columns,), optional
         The landmark of each column, which is not among the items ranked: its score is 0 and does
@@ -191,7 +195,7 @@ def _advance(
         return None
 
 
-def well_mixed(sample: Columns, scores: np.ndarray, noise: Noise) -> np.ndarray:
+def well_mixed(sample: AnyColumns, scores: np.ndarray, noise: Noise) -> np.ndarray:
     """Per column, whether items meet opponents at random, as far as a sample shows.
 
     With fewer comparisons per item than can show it they are taken to be.
@@ -200,7 +204,7 @@ def well_mixed(sample: Columns, scores: np.ndarray, noise: Noise) -> np.ndarray:
     return fast | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
 
 
-def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray:
+def contraction(columns: AnyColumns, theta: np.ndarray, noise: Noise) -> np.ndarray:
     """How much of an error a Newton step with the diagonal alone leaves, at worst, per column.
 
     That is the largest eigenvalue but one of diag(H)^-1 (diag(H) - H), H the curvature at scores
@@ -235,7 +239,7 @@ class StepCheck(NamedTuple):
     carries no noise of theirs.
     """
 
-    sample: Columns
+    sample: AnyColumns
     column: int
     noise: Noise
     scores: np.ndarray

@@ -1,4 +1,4 @@
-"""The plain kernels on torch tensors, block by block, so that what they need beside the rows is small.
+"""The plain kernels on torch tensors, in blocks, so that what they need beside the rows is small.
 
 The twins of ``triton_``, and what takes over where that cannot run, or where sums must not depend
 on the order of threads. Pairs (M, 2) of all columns lie one after the other; ``ranges`` names the
@@ -39,9 +39,7 @@ def count_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, n_items: int) -> T
     return total
 
 
-def score_sums(
-    pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: int
-) -> Tensor:
+def score_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: int) -> Tensor:
     """Gradient (n_columns, n_items) of the log-likelihood of scores, in double precision."""
     total = scores.new_zeros(scores.shape).double()
     for column, part, w in _parts(pairs, weight, ranges):
@@ -84,9 +82,7 @@ def connect(pairs: Tensor, ranges: Ranges, label: Tensor) -> bool:
     return found
 
 
-def loss_sums(
-    ids: Tensor, weight: Tensor, points: Tensor, *codes: Any
-) -> tuple[float, Tensor]:
+def loss_sums(ids: Tensor, weight: Tensor, points: Tensor, *codes: Any) -> tuple[float, Tensor]:
     """Value and gradient (n, d) of a loss, summed over triplets, at points (n, d)."""
     value, gradient = 0.0, points.new_zeros(points.shape).double()
     for rows, w in _rows(ids, weight, 3 * points.shape[1]):
@@ -116,9 +112,7 @@ def similarity_sums(ids: Tensor, weight: Tensor, vectors: Tensor) -> Tensor:
     return total
 
 
-def _parts(
-    pairs: Tensor, weight: Tensor, ranges: Ranges
-) -> Iterator[tuple[int, Tensor, Tensor]]:
+def _parts(pairs: Tensor, weight: Tensor, ranges: Ranges) -> Iterator[tuple[int, Tensor, Tensor]]:
     """Column, pairs and weights of each block."""
     for column, (start, stop) in enumerate(ranges):
         for part in blocks(stop - start, BLOCK):
@@ -130,5 +124,3 @@ def _rows(ids: Tensor, weight: Tensor, width: int) -> Iterator[tuple[Tensor, Ten
     """Rows (m, 3) and weights of each block."""
     for part in blocks(ids.shape[1], max(BLOCK // width, 1)):
         yield ids[:, part].T, weight[part]
-
-

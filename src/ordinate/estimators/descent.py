@@ -18,7 +18,7 @@ from ordinate.losses import Loss
 from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found
 from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import DeviceTriplets, TripletStore
+from ordinate.stores import AnyTriplets, DeviceTriplets, TripletStore
 from ordinate.triplets import Triplets
 
 SINGLE = 1e-5  # tol from which terms in single precision are enough
@@ -108,7 +108,7 @@ class GradientEmbedder(Embedder):
     def _loss(self, n_components: int) -> Loss:
         raise NotImplementedError
 
-    def _store(self, triplets: Triplets) -> TripletStore | DeviceTriplets:
+    def _store(self, triplets: Triplets) -> AnyTriplets:
         if self.device_ == "cpu":
             return TripletStore.from_triplets(triplets, self.backend)
         single = self.device_ != "torch-cpu" and self.tol >= SINGLE
@@ -119,7 +119,7 @@ class GradientEmbedder(Embedder):
         self,
         triplets: Triplets,
         start_triplets: Any,
-        store: TripletStore | DeviceTriplets,
+        store: AnyTriplets,
         n_components: int,
         generator: np.random.Generator,
     ) -> Start:
@@ -177,7 +177,7 @@ class GradientEmbedder(Embedder):
         points[~placed] = 0
         return points
 
-    def _descend(self, store: TripletStore | DeviceTriplets, loss: Loss, start: Start, options: dict) -> Found:
+    def _descend(self, store: AnyTriplets, loss: Loss, start: Start, options: dict) -> Found:
         solver = self.solver
         if solver == "auto":
             many = len(store) >= GROWTH * BATCH * store.n_items * start.points.shape[1]
@@ -190,7 +190,7 @@ class GradientEmbedder(Embedder):
         if self.verbose > 1:
             self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
 
-    def _placed(self, store: TripletStore | DeviceTriplets, points: np.ndarray) -> np.ndarray:
+    def _placed(self, store: AnyTriplets, points: np.ndarray) -> np.ndarray:
         """Take the places away from items that no triplet mentions, and warn of parts."""
         missing = on_host(store.counts).sum(axis=0) == 0
         if missing.any():
@@ -219,11 +219,11 @@ def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
     return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
 
 
-def _random(store: TripletStore | DeviceTriplets, n_components: int, generator: np.random.Generator) -> Start:
+def _random(store: AnyTriplets, n_components: int, generator: np.random.Generator) -> Start:
     return Start("random", generator.normal(size=(store.n_items, n_components)))
 
 
-def _asks_about_landmarks(store: TripletStore | DeviceTriplets, n_components: int) -> bool:
+def _asks_about_landmarks(store: AnyTriplets, n_components: int) -> bool:
     """Whether few items are anchors, each of enough comparisons for LOE.
 
     The similarities of such triplets tell little of how the other items lie to each other.

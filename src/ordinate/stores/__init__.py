@@ -8,4 +8,15 @@ from ordinate.stores.columns import Columns
 from ordinate.stores.device import DeviceColumns, DeviceTriplets
 from ordinate.stores.triplets import NO_WEIGHT, TripletStore
 
-__all__ = ["NO_WEIGHT", "Columns", "DeviceColumns", "DeviceTriplets", "TripletStore"]
+AnyColumns = Columns | DeviceColumns
+AnyTriplets = TripletStore | DeviceTriplets
+
+__all__ = [
+    "NO_WEIGHT",
+    "AnyColumns",
+    "AnyTriplets",
+    "Columns",
+    "DeviceColumns",
+    "DeviceTriplets",
+    "TripletStore",
+]

@@ -5,6 +5,7 @@ They answer what :class:`Columns` and :class:`TripletStore` do, with torch tenso
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -31,18 +32,18 @@ class DeviceColumns:
         The pairs of all columns, one column after the other.
     weight : tensor, shape (M,) or empty
         How often each pair was observed; empty counts each once.
-    sizes : sequence of int
+    sizes : array-like of int
         The number of pairs of each column.
     n_items : int
     """
 
-    def __init__(self, pairs: Tensor, weight: Tensor, sizes: Sequence[int], n_items: int) -> None:
+    def __init__(self, pairs: Tensor, weight: Tensor, sizes: Any, n_items: int) -> None:
         self.pairs = pairs
         self.weight = weight
         self.sizes = np.asarray(sizes)
         self.n_items = n_items
         ends = [0, *np.cumsum(self.sizes).tolist()]
-        self.ranges = list(zip(ends[:-1], ends[1:], strict=True))
+        self.ranges = list(pairwise(ends))
 
     @classmethod
     def from_triplets(
@@ -78,7 +79,8 @@ class DeviceColumns:
             torch = require("torch", extra="gpu")
             return torch.cat(
                 [
-                    array[first:].as_strided(
+                    array[first:]
+                    .as_strided(
                         (n_runs, length, *array.shape[1:]),
                         (step * array.stride(0), *array.stride()),
                         array[first:].storage_offset(),
