@@ -57,7 +57,7 @@ class MeanField(NamedTuple):
         grid = _even_grid(x)
         between = self.noise.information(grid[:, :, None] - self.opponents[:, None, :])
         everyone = _interpolate(x, grid, (between @ self.share[:, :, None])[:, :, 0])
-        opponent = beside(x, self.opponents.ravel())[self.bin_of]
+        opponent = self.opponents.reshape(-1)[self.bin_of]
         myself = self.own_share * self.noise.information(x - opponent)
         found = namespace(x).clip(everyone - myself, 0, None) / (1 - self.own_share)
         return found.reshape(scores.shape)
@@ -81,45 +81,50 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     # Half a comparison each way keeps items that were always far, or always near, finite.
     position = xp.log((far + 0.5) / (near + 0.5))
     grid = _even_grid(position)
-    low, per_bin = beside(far, np.array([grid[:, :1], BINS / (grid[:, -1:] - grid[:, :1])]))
-    bin_of = xp.clip(cast((position - low) * per_bin, "int64"), None, BINS - 1)
+    per_bin = BINS / (grid[:, -1:] - grid[:, :1])
+    bin_of = xp.clip(cast((position - grid[:, :1]) * per_bin, "int64"), None, BINS - 1)
     bin_of += beside(far, BINS * np.arange(len(grid))[:, None])
-    weight, won, size = (
-        on_host(count_in(bin_of.reshape(-1), values.reshape(-1), BINS * len(grid))).reshape(
-            -1, BINS
-        )
+    in_bins = [
+        count_in(bin_of.reshape(-1), values.reshape(-1), BINS * len(grid))
         for values in (compared, compared * (far + 0.5) / (compared + 1), compared > 0)
-    )
+    ]
+    weight, won, size = on_host(xp.stack(in_bins)).reshape(3, -1, BINS)
     share = weight / weight.sum(axis=1)[:, None]
-    x, on_grid = np.zeros_like(weight), np.empty_like(grid)
+    x, places = np.zeros_like(weight), on_host(grid)
+    on_grid = np.empty_like(places)
     for column, used in enumerate(weight > 0):
         r = won[column, used] / weight[column, used]
         x[column, used] = _solve(r, share[column, used], size[column, used], noise)
-        on_grid[column] = np.interp(grid[column], np.log(r / (1 - r)), x[column, used])
-    scores = keep(_interpolate(position, grid, on_grid), compared > 0)
-    own_share = compared / beside(far, weight.sum(axis=1)[:, None])
-    variance = (share * x**2).sum(axis=1)
-    return MeanField(scores.reshape(shape), variance, noise, x, share, bin_of, own_share)
+        on_grid[column] = np.interp(places[column], np.log(r / (1 - r)), x[column, used])
+    scores = keep(_interpolate(position, grid, beside(far, on_grid)), compared > 0)
+    return MeanField(
+        scores.reshape(shape),
+        (share * x**2).sum(axis=1),
+        noise,
+        beside(far, x),
+        beside(far, share),
+        bin_of,
+        compared / beside(far, weight.sum(axis=1)[:, None]),
+    )
 
 
 def _even_grid(values: np.ndarray) -> np.ndarray:
-    """Points (n_columns, GRID) on the host that span each row of values."""
+    """Points (n_columns, GRID) that span each row of values."""
     xp = namespace(values)
-    low, high = on_host(xp.stack([xp.amin(values, 1), xp.amax(values, 1)]))
-    return np.linspace(low, np.maximum(high, low + 1e-9), GRID, axis=1)
+    low, high = xp.amin(values, 1)[:, None], xp.amax(values, 1)[:, None]
+    return low + xp.clip(high - low, 1e-9, None) * beside(values, np.linspace(0, 1, GRID))
 
 
 def _interpolate(values: np.ndarray, grid: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Linear interpolation in rows, on even grids; np.interp would search them for every value."""
-    last = grid.shape[1] - 1
-    low, per_step = beside(values, np.array([grid[:, :1], last / (grid[:, -1:] - grid[:, :1])]))
-    place = (values - low) * per_step
-    left = namespace(values).clip(cast(place, "int64"), None, last - 1)
+    xp, last = namespace(values), GRID - 1
+    place = (values - grid[:, :1]) * (last / (grid[:, -1:] - grid[:, :1]))
+    left = xp.clip(cast(place, "int64"), None, last - 1)
     part = place - left
-    left += beside(values, grid.shape[1] * np.arange(len(grid))[:, None])
-    rise = np.diff(table, append=0.0)
-    table, rise = beside(values, np.array([table.ravel(), rise.ravel()]))
-    return table[left] + part * rise[left]
+    left += beside(values, GRID * np.arange(len(grid))[:, None])
+    rise = xp.zeros_like(table)
+    rise[:, :-1] = table[:, 1:] - table[:, :-1]
+    return table.reshape(-1)[left] + part * rise.reshape(-1)[left]
 
 
 def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:
