@@ -101,7 +101,8 @@ def keep(x: Any, mask: Any, other: float = 0.0) -> Any:
 
 def inverse_of(x: Any) -> Any:
     """Return 1 / x where x is positive, else 0."""
-    return keep(1 / keep(x, x > 0, 1.0), x > 0)
+    xp = namespace(x)
+    return (x > 0) / xp.clip(x, xp.finfo(x.dtype).tiny, None)
 
 
 def random_like(x: Any, seed: int = 0) -> Any:

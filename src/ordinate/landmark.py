@@ -5,7 +5,6 @@ items in the ranking by distance to landmark i; adding the shift s_i makes them 
 Where the paper leaves landmark i's own row out of column i, R has a place that is not used.
 """
 
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ordinate import backends
 from ordinate import noise as noise_models
 from ordinate._arrays import beside, copy, namespace, on_host
-from ordinate._parallel import blocks, run, single_threaded_blas, threads
+from ordinate._parallel import blocks, run, single_threaded_blas
 from ordinate.ranking import Scores, rank_columns
 from ordinate.scaling import landmark_mds, project_edm
 from ordinate.stores import AnyColumns, Columns, DeviceColumns
@@ -87,9 +86,7 @@ def loe_of_columns(
     backend: str = "auto",
 ) -> tuple["Map", Scores]:
     """Embed all items from the landmarks' columns, wherever these are; as :func:`loe`."""
-    # Threads would wait for each other to hand work to the one device.
-    device = isinstance(columns, DeviceColumns)
-    with single_threaded_blas(), threads(1) if device else nullcontext():
+    with single_threaded_blas():
         scores = rank_columns(
             columns,
             noise_models.get(noise),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._arrays import beside, cast, count_in, keep, namespace, on_host
+from ordinate._arrays import beside, cast, count_in, namespace, on_host
 from ordinate.noise import Noise
 
 BINS = 64
@@ -96,7 +96,7 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
         r = won[column, used] / weight[column, used]
         x[column, used] = _solve(r, share[column, used], size[column, used], noise)
         on_grid[column] = np.interp(places[column], np.log(r / (1 - r)), x[column, used])
-    scores = keep(_interpolate(position, grid, beside(far, on_grid)), compared > 0)
+    scores = _interpolate(position, grid, beside(far, on_grid)) * (compared > 0)
     return MeanField(
         scores.reshape(shape),
         (share * x**2).sum(axis=1),

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._arrays import cast, dot, inverse_of, keep, namespace, on_host, random_like
+from ordinate._arrays import cast, dot, inverse_of, namespace, on_host, random_like
 from ordinate._parallel import run
 from ordinate.mean_field import mean_field
 from ordinate.noise import Noise
@@ -121,7 +121,8 @@ def rank_columns(
     if owners is not None:
         ranked[np.arange(len(columns)), owners] = False
     # Columns share the threads of a CPU, one at a time each; a device takes all at once.
-    batches = [slice(i, i + 1) for i in every] if xp is np else [slice(0, len(columns))]
+    on_cpu = xp is np
+    batches = [slice(i, i + 1) for i in every] if on_cpu else [slice(0, len(columns))]
     fields = run(lambda batch: mean_field(far[batch], near[batch], noise), batches)
     first = xp.concatenate([field.scores for field in fields])
     sample = columns.sample(SAMPLE * n // 2)
@@ -165,11 +166,13 @@ def rank_columns(
             )
 
     steps = [climb.steps() for climb in climbs]
-    asked: dict[int, np.ndarray] = dict(enumerate(run(next, steps)))
+    # Threads would wait for each other to hand work to the one device.
+    each = run if on_cpu else lambda function, tasks: [function(task) for task in tasks]
+    asked: dict[int, np.ndarray] = dict(enumerate(each(next, steps)))
     while asked:
         gradients = columns.gradient({i: cast(x, dtype) for i, x in asked.items()}, noise)
         n_read += columns.sizes[list(asked)].sum()
-        answers = run(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
+        answers = each(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
         asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
     scores = xp.stack([climb.scores for climb in climbs])
     return Scores(
@@ -253,7 +256,7 @@ class StepCheck(NamedTuple):
         moved = self.sample.gradient({i: self.scores + step}, self.noise)[i]
         left = moved - self.start + self.curvature * step
         scale = self.n_comparisons / self.sample.sizes[i]
-        return scale * float((left**2 / keep(self.curvature, self.curvature > 0, 1.0)).sum())
+        return scale * dot(left**2, inverse_of(self.curvature))
 
 
 class _Climb:
@@ -317,4 +320,4 @@ class _Climb:
             self.scores, g = new, g_new
 
     def _centred(self, values: np.ndarray) -> np.ndarray:
-        return keep(values - (values * self.ranked).sum() / self.n_ranked, self.ranked)
+        return (values - (values * self.ranked).sum() / self.n_ranked) * self.ranked
