@@ -9,8 +9,7 @@ import sys
 import warnings
 
 import numpy as np
-import torch
-from _gpu import heading, landmark_columns, median_time, read_time, uniform_triplets
+from _gpu import heading, landmark_columns, median_time, read_time, torch, uniform_triplets
 
 from ordinate import deterministic, losses, noise, procrustes_error
 from ordinate._arrays import on_host

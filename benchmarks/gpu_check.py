@@ -7,8 +7,7 @@ import sys
 import warnings
 
 import numpy as np
-import torch
-from _gpu import heading, landmark_columns, uniform_triplets
+from _gpu import heading, landmark_columns, torch, uniform_triplets
 
 from ordinate import LOE, STE, deterministic, losses, noise, sample_points, sample_triplets
 from ordinate.backends import torch_, triton_
