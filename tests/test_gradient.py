@@ -144,7 +144,7 @@ def test_starts_that_cannot_be(data):
         ({"n_starts": 0}, "n_starts must be"),
         ({"solver": "adam"}, "solver must be one of"),
         ({"noise": "none"}, "noise must be one of"),
-        ({"device": "cuda"}, "device must be"),
+        ({"device": "gpu"}, "device must be"),
     ):
         with pytest.raises(ValueError, match=message):
             STE(**options).fit(triplets)

@@ -195,7 +195,7 @@ def test_progress_is_told_when_asked(data, capsys):
         ({"recovery": "magic"}, "recovery must be one of 'auto', 'lift', 'edm'"),
         ({"noise": "gauss"}, "noise must be one of"),
         ({"regularization": -1}, "regularization .* must be"),
-        ({"device": "cuda"}, "device must be None or 'cpu'"),
+        ({"device": "gpu"}, "device must be None, 'cpu', 'cuda'"),
         ({"backend": "fortran"}, "backend must be one of"),
         ({"n_components": 30}, "30 dimensions need at least 33 landmarks"),
     ],

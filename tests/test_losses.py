@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from sklearn.base import clone
 
 from ordinate import CKL, GNMDS, SOE, STE, TSTE, losses, procrustes_error, sample_points
 from ordinate import sample_triplets as sample
-from ordinate.backends import load
 from ordinate.stores import TripletStore
 from ordinate.triplets import Triplets
 
@@ -45,10 +45,18 @@ def loss(request):
 
 
 def store_of(triplets, backend):
-    return TripletStore.from_triplets(triplets, backend)
+    if backend != "torch":
+        return TripletStore.from_triplets(triplets, backend)
+    pytest.importorskip("torch", reason="torch is not installed")
+    from on_torch import HostTriplets
+
+    return HostTriplets.from_triplets(triplets, "torch-cpu")
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+BACKENDS = ["numpy", "numba", "torch"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gradients_are_finite_differences(loss, backend, weighted):
     triplets, points = problem(weighted=weighted)
@@ -63,9 +71,10 @@ def test_gradients_are_finite_differences(loss, backend, weighted):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 10])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_compiled_kernels_agree_with_the_plain_ones(loss, d, weighted):
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_all_kernels_agree_with_the_plain_ones(loss, d, weighted, backend):
     triplets, points = problem(n=30, d=d, m=2000, weighted=weighted)
-    plain, fast = store_of(triplets, "numpy"), store_of(triplets, "numba")
+    plain, fast = store_of(triplets, "numpy"), store_of(triplets, backend)
     for scale in (1e-3, 1.0, 20.0):
         ours, twin = fast.loss(scale * points, loss), plain.loss(scale * points, loss)
         assert ours[0] == pytest.approx(twin[0], rel=1e-12)
@@ -78,21 +87,22 @@ def test_the_compiled_kernels_agree_with_the_plain_ones(loss, d, weighted):
     assert fast.similarity(vectors) == pytest.approx(plain.similarity(vectors), abs=1e-2)
 
 
-def test_similarity_is_the_product_with_the_matrix():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_similarity_is_the_product_with_the_matrix(backend):
     triplets, _ = problem()
     S = np.zeros((9, 9))
     for (a, near, far), w in zip(triplets.rows, triplets.weight, strict=True):
         S[a, far] += w
         S[a, near] -= w
     V = np.random.default_rng(0).normal(size=(9, 8)).astype(np.float32)
-    for backend in ("numpy", "numba"):
-        assert store_of(triplets, backend).similarity(V) == pytest.approx((S + S.T) @ V, abs=1e-3)
+    assert store_of(triplets, backend).similarity(V) == pytest.approx((S + S.T) @ V, abs=1e-3)
 
 
-def test_the_curvature_is_that_of_the_penalty():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_curvature_is_that_of_the_penalty(backend):
     """For STE the blocks are the expected second derivatives of the items' own coordinates."""
     triplets, points = problem(m=40)
-    store = store_of(triplets, "numba")
+    store = store_of(triplets, backend)
     F, G = store.curvature(points, LOSSES["ste"])
     i, step = 4, 1e-5
     J = np.zeros((3, 3))
@@ -111,21 +121,22 @@ def test_the_curvature_is_that_of_the_penalty():
     assert (np.linalg.eigvalsh(G[i]) > 0).all()
 
 
-def test_weights_count_as_repeats(loss):
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_weights_count_as_repeats(loss, backend):
     triplets, points = problem()
     repeated = Triplets(np.repeat(triplets.rows, triplets.weight.astype(int), axis=0), n_items=9)
-    for backend in ("numpy", "numba"):
-        once, often = store_of(triplets, backend), store_of(repeated, backend)
-        assert once.total == often.total
-        assert once.loss(points, loss)[0] == pytest.approx(often.loss(points, loss)[0], rel=1e-12)
-        assert once.loss(points, loss)[1] == pytest.approx(often.loss(points, loss)[1], rel=1e-9)
-        for a, b in zip(once.curvature(points, loss), often.curvature(points, loss), strict=True):
-            assert a == pytest.approx(b, rel=1e-9, abs=1e-9)
+    once, often = store_of(triplets, backend), store_of(repeated, backend)
+    assert once.total == often.total
+    assert once.loss(points, loss)[0] == pytest.approx(often.loss(points, loss)[0], rel=1e-12)
+    assert once.loss(points, loss)[1] == pytest.approx(often.loss(points, loss)[1], rel=1e-9)
+    for a, b in zip(once.curvature(points, loss), often.curvature(points, loss), strict=True):
+        assert a == pytest.approx(b, rel=1e-9, abs=1e-9)
 
 
-def test_rotation_shift_and_relabelling_change_nothing(loss):
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_rotation_shift_and_relabelling_change_nothing(loss, backend):
     triplets, points = problem()
-    store = store_of(triplets, "numba")
+    store = store_of(triplets, backend)
     rng = np.random.default_rng(3)
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     value, gradient = store.loss(points, loss)
@@ -134,7 +145,7 @@ def test_rotation_shift_and_relabelling_change_nothing(loss):
     assert moved_gradient == pytest.approx(gradient @ turn, abs=1e-7)
     order = rng.permutation(9)
     renamed = Triplets(np.argsort(order)[triplets.rows], n_items=9, weight=triplets.weight)
-    new_value, new_gradient = store_of(renamed, "numba").loss(points[order], loss)
+    new_value, new_gradient = store_of(renamed, backend).loss(points[order], loss)
     assert new_value == pytest.approx(value, rel=1e-12)
     assert new_gradient == pytest.approx(gradient[order], abs=1e-9)
 
@@ -163,26 +174,30 @@ def planted(truth, loss, m, seed=0):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-@pytest.mark.parametrize("d", [2, 3])
-def test_planted_maps_are_found(name, d):
+@pytest.mark.parametrize(("d", "device"), [(2, "cpu"), (3, "cpu"), (2, "torch-cpu")])
+def test_planted_maps_are_found(name, d, device):
     """The error is 0.01 to 0.06 from 300,000 answers; with the scale, where answers tell it well."""
     truth = 2 * sample_points(60, d, random_state=d)
-    model = ESTIMATORS[name].set_params(n_components=d, random_state=0)
+    if device == "torch-cpu":
+        pytest.importorskip("torch", reason="torch is not installed")
+    model = clone(ESTIMATORS[name]).set_params(n_components=d, device=device, random_state=0)
     loss = model._loss(d)
     has_scale = loss.name in ("ste", "probit", "tste")
     if loss.name in ("gnmds", "soe"):
         model.set_params(regularization=1.0, tol=1e-2)
-    model.fit(planted(truth, loss, 300_000))
+    # torch's CPU is slow: fewer answers, and a larger error.
+    m, most = (300_000, 0.08) if device == "cpu" else (30_000, 0.25)
+    model.fit(planted(truth, loss, m))
     error = procrustes_error(model.embedding_, truth, scale=not has_scale, relative=True)
-    assert error < 0.08
+    assert error < most
 
 
-def test_coinciding_points_cost_no_nan(loss):
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_coinciding_points_cost_no_nan(loss, backend):
     triplets, points = problem()
-    for backend in (load("numpy"), load("numba")):
-        store = TripletStore(triplets.rows, triplets.weight, 9, backend)
-        for place in (np.zeros_like(points), np.where(np.arange(9)[:, None] < 5, 0.0, points)):
-            value, gradient = store.loss(place, loss)
-            assert np.isfinite(value)
-            assert np.isfinite(gradient).all()
-            assert all(np.isfinite(block).all() for block in store.curvature(place, loss))
+    store = store_of(triplets, backend)
+    for place in (np.zeros_like(points), np.where(np.arange(9)[:, None] < 5, 0.0, points)):
+        value, gradient = store.loss(place, loss)
+        assert np.isfinite(value)
+        assert np.isfinite(gradient).all()
+        assert all(np.isfinite(block).all() for block in store.curvature(place, loss))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinate import advice, answers, datasets, metrics, readers, simulate, storage
+    from ordinate._arrays import deterministic
     from ordinate._parallel import threads
     from ordinate.estimators import (
         CKL,
@@ -49,6 +50,7 @@ _HOME = {
     "n_landmarks": "landmark_choice",
     "TripletKFold": "splits",
     "align": "metrics",
+    "deterministic": "_arrays",
     "plot_map": "plotting",
     "procrustes_error": "metrics",
     "purity": "metrics",
@@ -77,6 +79,7 @@ __all__ = [
     "answers",
     "as_triplets",
     "datasets",
+    "deterministic",
     "html_report",
     "metrics",
     "n_landmarks",

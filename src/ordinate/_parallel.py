@@ -5,19 +5,21 @@ there are: tasks write to places of their own, and sums are combined in the orde
 """
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
 from threading import local
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _chosen: int | None = None
 _pool: tuple[int, ThreadPoolExecutor] | None = None
+_blas: tuple[int, Any] | None = None
 _inside = local()
 
 
@@ -119,9 +121,13 @@ def single_threaded_blas() -> Iterator[None]:
     After each of its small problems they would spin for a while on cores that kernels need; and
     results would depend on their number.
     """
-    from threadpoolctl import threadpool_limits
+    global _blas
+    from threadpoolctl import ThreadpoolController
 
-    with threadpool_limits(limits=1, user_api="blas"):
+    # Looking through all libraries takes milliseconds: only when some may have been added.
+    if _blas is None or _blas[0] != len(sys.modules):
+        _blas = (len(sys.modules), ThreadpoolController())
+    with _blas[1].limit(limits=1, user_api="blas"):
         yield
 
 

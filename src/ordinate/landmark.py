@@ -11,11 +11,12 @@ import numpy as np
 
 from ordinate import backends
 from ordinate import noise as noise_models
+from ordinate._arrays import beside, copy, namespace, on_host
 from ordinate._parallel import blocks, run, single_threaded_blas
 from ordinate.ranking import Scores, rank_columns
 from ordinate.scaling import landmark_mds, project_edm
 from ordinate.storage import StoredTriplets
-from ordinate.stores import columns_of
+from ordinate.stores import AnyColumns, columns_of
 from ordinate.triplets import Triplets
 
 RECOVERIES = ("auto", "lift", "edm")
@@ -32,6 +33,7 @@ def loe(
     regularization: float | str = "auto",
     tol: float = 2e-2,
     backend: str = "auto",
+    device: str = "cpu",
 ) -> tuple["Map", Scores]:
     """Embed all items from the triplets whose anchor is a landmark.
 
@@ -48,14 +50,40 @@ def loe(
         See :func:`ordinate.ranking.rank_columns`, as for `tol`.
     tol : float
     backend : {"auto", "numba", "numpy"}
+    device : str
+        As :func:`ordinate._device.choose_device` names it; results live there.
 
     Returns
     -------
     map : Map
     scores : Scores
     """
+    columns = columns_of(triplets, landmarks, backend, device)
+    return loe_of_columns(
+        columns,
+        landmarks,
+        n_components,
+        noise=noise,
+        recovery=recovery,
+        regularization=regularization,
+        tol=tol,
+        backend=backend,
+    )
+
+
+def loe_of_columns(
+    columns: AnyColumns,
+    landmarks: np.ndarray,
+    n_components: int,
+    *,
+    noise: str = "btl",
+    recovery: str = "auto",
+    regularization: float | str = "auto",
+    tol: float = 2e-2,
+    backend: str = "auto",
+) -> tuple["Map", Scores]:
+    """Embed all items from the landmarks' columns, wherever these are; as :func:`loe`."""
     with single_threaded_blas():
-        columns = columns_of(triplets, landmarks, backend)
         scores = rank_columns(
             columns,
             noise_models.get(noise),
@@ -114,8 +142,8 @@ def recover(
     -------
     Map
     """
-    R, weight = scores.scores, scores.information.copy()
-    weight[landmarks, range(len(landmarks))] = 0
+    R, weight = scores.scores, copy(scores.information)
+    weight[landmarks, np.arange(len(landmarks))] = 0
     if recovery == "edm":
         X, s = algorithm_1(R, landmarks, n_components)
         return _finished(X, s, R, landmarks, weight, "edm")
@@ -138,16 +166,17 @@ def algorithm_1(
     Returns the points (n, d) and the shifts s (l,).
     """
     l = len(landmarks)
-    W = R[landmarks]  # lines 8, 9: the landmarks' scores in each other's columns, 0 on the diagonal
+    # Lines 8, 9: the landmarks' scores in each other's columns, 0 on the diagonal.
+    W = on_host(R[landmarks])
     np.fill_diagonal(W, 0)
     J = np.ones((l, l)) - np.eye(l)  # line 10
     sigma = least_squares_shifts(W)  # line 11
     sigma_E = second_eigenvalue(W + J * sigma)  # line 12
     s = sigma + sigma_E  # line 13
     E = project_edm(W + J * s)  # line 14
-    F = R + s  # line 15, for all rows
+    F = R + beside(R, s)  # line 15, for all rows
     Z, X = landmark_mds(E, F, n_components)  # line 16
-    X[landmarks] = Z
+    X[landmarks] = beside(X, Z)
     return X, s
 
 
@@ -201,32 +230,32 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
     -------
     ndarray, shape (n, d)
     """
-    d = n_components
-    items = np.delete(np.arange(len(R)), landmarks)
-    if not can_lift(len(items), d):
+    xp, d = namespace(R), n_components
+    n_others = len(R) - len(landmarks)
+    if not can_lift(n_others, d):
         raise ValueError(
-            f"lifting to {d} dimensions needs items that are not landmarks: {len(items)} are too "
+            f"lifting to {d} dimensions needs items that are not landmarks: {n_others} are too "
             "few; use recovery='edm' or 'auto', or fewer landmarks"
         )
-    w = 1 / (1 / np.maximum(weight[items], 1e-12 * weight.max())).mean(axis=1)
+    w = 1 / (1 / xp.clip(weight, 1e-12 * float(weight.max()), None)).mean(axis=1)
+    w[landmarks] = 0  # they lack a score of their own
     w /= w.sum()
 
-    row_mean = R[items].mean(axis=1)
-    doubly = R[items] - row_mean[:, None]
+    row_mean = R.mean(axis=1)
+    doubly = R - row_mean[:, None]
     column_mean = w @ doubly
     doubly -= column_mean
-    V = np.linalg.eigh((doubly.T * w) @ doubly)[1][:, ::-1][:, :d]
-    P = -0.5 * doubly @ V
+    V = np.linalg.eigh(on_host((doubly.T * w) @ doubly))[1][:, ::-1][:, :d]
+    P = -0.5 * doubly @ beside(R, V)
 
     values, U = _metric(P, row_mean, w)
     M = (U * values) @ U.T
-    b = _regression(P, row_mean - ((P @ M) * P).sum(axis=1), w)[0][:d]
+    b = _regression(P, row_mean - ((P @ beside(P, M)) * P).sum(axis=1), w)[0][:d]
     mean_z = -0.5 * np.linalg.solve(M, b)
     A = U * np.sqrt(values)
 
-    X = np.zeros((len(R), d))
-    X[items] = P @ A
-    X[landmarks] = (V @ np.linalg.inv(M) + mean_z) @ A
+    X = P @ beside(P, A)
+    X[landmarks] = beside(X, (V @ np.linalg.inv(M) + mean_z) @ A)
     return X
 
 
@@ -241,15 +270,16 @@ def _metric(P: np.ndarray, row_mean: np.ndarray, w: np.ndarray) -> tuple[np.ndar
     twice = np.where(i == j, 1, 2)
 
     def squares(vectors: np.ndarray) -> np.ndarray:
-        return twice * vectors[:, i] * vectors[:, j]
+        return beside(vectors, twice) * vectors[:, i] * vectors[:, j]
 
-    solution, covariance = _regression(np.column_stack([squares(P), P]), row_mean, w)
+    stack = namespace(P).column_stack
+    solution, covariance = _regression(stack([squares(P), P]), row_mean, w)
     M = np.zeros((d, d))
     M[i, j] = M[j, i] = solution[: len(i)]
     values, U = np.linalg.eigh(M)
     of_values = squares(U.T)
     error = np.sqrt(np.einsum("ki,ij,kj->k", of_values, covariance[: len(i), : len(i)], of_values))
-    same = _regression(np.column_stack([(P**2).sum(axis=1), P]), row_mean, w)[0][0]
+    same = _regression(stack([(P**2).sum(axis=1), P]), row_mean, w)[0][0]
     return np.where(values > 2 * error, values, max(same, 1e-12)), U
 
 
@@ -257,12 +287,14 @@ def _regression(
     columns: np.ndarray, target: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weighted least squares with a constant: the coefficients and their covariance."""
-    root = np.sqrt(w)
-    A = root[:, None] * np.column_stack([columns, np.ones(len(columns))])
-    solution = np.linalg.lstsq(A, root * target, rcond=None)[0]
-    left = root * target - A @ solution
-    freedom = max(len(A) - A.shape[1], 1)
-    return solution, np.linalg.pinv(A.T @ A) * (left @ left) / freedom
+    xp, root = namespace(columns), w**0.5
+    A = root[:, None] * xp.column_stack([columns, xp.ones_like(w)])
+    Q, triangle = xp.linalg.qr(A)
+    inverse = np.linalg.pinv(on_host(triangle))
+    solution = inverse @ on_host(Q.T @ (root * target))
+    left = root * target - A @ beside(A, solution)
+    freedom = max(int((w > 0).sum()) - A.shape[1], 1)
+    return solution, inverse @ inverse.T * float(left @ left) / freedom
 
 
 def _placed(
@@ -281,13 +313,13 @@ def _placed(
     """
     missing = _squared_distances(X, X[landmarks]) - R
     s = (weight * missing).sum(axis=0) / weight.sum(axis=0)
-    kernel = backends.load(backend).place_items
-    placed = X.copy()
+    kernel = backends.load_for(X, backend).place_items
+    placed = copy(X)
 
     def place(part: slice) -> None:
         placed[part] = kernel(X[part], X[landmarks], R[part] + s, weight[part])
 
-    run(place, blocks(len(X), 1 << 12))
+    run(place, blocks(len(X), 1 << 12 if isinstance(X, np.ndarray) else 1 << 20))
     placed[landmarks] = X[landmarks]
     return _finished(placed, s, R, landmarks, weight, recovery)
 
@@ -300,9 +332,9 @@ def _finished(
     weight: np.ndarray,
     recovery: str,
 ) -> Map:
-    error = R + s - _squared_distances(X, X[landmarks])
-    misfit = (weight * error**2).sum() / np.count_nonzero(weight)
-    return Map(X - X.mean(axis=0), s, float(misfit), recovery)
+    error = R + beside(R, s) - _squared_distances(X, X[landmarks])
+    misfit = (weight * error**2).sum() / (weight != 0).sum()
+    return Map(X - X.mean(axis=0), on_host(s), float(misfit), recovery)
 
 
 def _squared_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:

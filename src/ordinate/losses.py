@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ordinate import noise
+from ordinate._arrays import cast, namespace, special
 from ordinate._checks import check_choice
 
 Function = Callable[[np.ndarray], np.ndarray]
@@ -67,51 +68,64 @@ class Loss(NamedTuple):
         return self.link.value(near, self.shape) - self.link.value(far, self.shape) + self.margin
 
 
-IDENTITY = Link("identity", 0, lambda u, _: u, lambda u, _: np.ones_like(u))
+IDENTITY = Link("identity", 0, lambda u, _: u, lambda u, _: namespace(u).ones_like(u))
 STUDENT = Link(
     "student",
     1,
-    lambda u, alpha: (alpha + 1) / 2 * np.log1p(u / alpha),
+    lambda u, alpha: (alpha + 1) / 2 * namespace(u).log1p(u / alpha),
     lambda u, alpha: (alpha + 1) / 2 / (alpha + u),
 )
-LOGARITHM = Link("logarithm", 2, lambda u, mu: np.log(u + mu), lambda u, mu: 1 / (u + mu))
+LOGARITHM = Link("logarithm", 2, lambda u, mu: namespace(u).log(u + mu), lambda u, mu: 1 / (u + mu))
 # At distance 0 the derivative is infinite but its direction undefined: any finite value will do.
-ROOT = Link("root", 3, lambda u, _: np.sqrt(u), lambda u, _: 0.5 / np.sqrt(np.maximum(u, 1e-300)))
+ROOT = Link(
+    "root",
+    3,
+    lambda u, _: u**0.5,
+    lambda u, _: 0.5 / namespace(u).clip(u, namespace(u).finfo(u.dtype).tiny, None) ** 0.5,
+)
 
 
 def _logistic() -> Penalty:
     btl = noise.get("btl")
-    return Penalty("logistic", 0, lambda z: np.logaddexp(0, z), btl.probability, btl.information)
+
+    def value(z: np.ndarray) -> np.ndarray:
+        xp = namespace(z)
+        return _above(z) + xp.log1p(xp.exp(-abs(z)))
+
+    return Penalty("logistic", 0, value, btl.probability, btl.information)
 
 
 def _normal() -> Penalty:
-    from scipy.special import log_ndtr
-
     thurstone = noise.get("thurstone")
     return Penalty(
         "normal",
         1,
-        lambda z: -log_ndtr(-z),
+        lambda z: -special(z).log_ndtr(-z),
         lambda z: thurstone.residual(-z),
         thurstone.information,
     )
 
 
 def _hinge() -> Penalty:
-    def above(z: np.ndarray) -> np.ndarray:
-        return (z > 0) * 1.0
-
-    return Penalty("hinge", 2, lambda z: np.maximum(z, 0), above, above)
+    return Penalty("hinge", 2, _above, _is_above, _is_above)
 
 
 def _squared_hinge() -> Penalty:
     return Penalty(
         "squared hinge",
         3,
-        lambda z: np.maximum(z, 0) ** 2,
-        lambda z: 2 * np.maximum(z, 0),
-        lambda z: 2.0 * (z > 0),
+        lambda z: _above(z) ** 2,
+        lambda z: 2 * _above(z),
+        lambda z: 2 * _is_above(z),
     )
+
+
+def _above(z: np.ndarray) -> np.ndarray:
+    return namespace(z).clip(z, 0, None)
+
+
+def _is_above(z: np.ndarray) -> np.ndarray:
+    return cast(z > 0, "float64")
 
 
 LINKS = (IDENTITY, STUDENT, LOGARITHM, ROOT)

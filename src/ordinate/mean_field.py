@@ -6,12 +6,14 @@ Then an item that was far in a share r of its comparisons has the score x that s
 
 Items with like shares have like scores, so the equation is solved for some hundred bins of items at
 once, and the answer read off for each item: no pass over the comparisons, time linear in the items.
+Arrays of items may live on a device, all columns at once; the bins are solved on the host.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._arrays import beside, cast, count_in, namespace, on_host
 from ordinate.noise import Noise
 
 BINS = 64
@@ -22,26 +24,27 @@ WIDEST = 12.0  # scores beyond which the shares seen cannot come from random opp
 
 
 class MeanField(NamedTuple):
-    """First scores, and the mean field they live in.
+    """First scores, and the mean field they live in; of one column, or of several in rows.
 
     Attributes
     ----------
-    scores : ndarray, shape (n_items,)
+    scores : ndarray, shape (n_items,) or (n_columns, n_items)
         Items never compared have 0, the mean.
-    variance : float
+    variance : ndarray, shape (n_columns,)
         Of the scores, items counted by their comparisons.
     noise : Noise
-    opponents : ndarray, shape (n_bins,)
+    opponents : ndarray, shape (n_columns, BINS)
         Scores of the opponents, binned.
-    share : ndarray, shape (n_bins,)
-        How often an opponent of each bin is met; sums to 1.
-    bin_of : ndarray of int, shape (n_items,)
-    own_share : ndarray, shape (n_items,)
+    share : ndarray, shape (n_columns, BINS)
+        How often an opponent of each bin is met; each row sums to 1.
+    bin_of : ndarray of int, shape (n_columns, n_items)
+        Among the bins of all columns.
+    own_share : ndarray, shape (n_columns, n_items)
         Each item's part in the share of its bin: nobody is their own opponent.
     """
 
     scores: np.ndarray
-    variance: float
+    variance: np.ndarray
     noise: Noise
     opponents: np.ndarray
     share: np.ndarray
@@ -50,11 +53,14 @@ class MeanField(NamedTuple):
 
     def information(self, scores: np.ndarray) -> np.ndarray:
         """Expected curvature that one comparison with a random opponent adds in each score."""
-        grid = _even_grid(scores)
-        table = self.noise.information(grid[:, None] - self.opponents) @ self.share
-        everyone = _interpolate(scores, grid, table)
-        myself = self.own_share * self.noise.information(scores - self.opponents[self.bin_of])
-        return np.maximum(everyone - myself, 0) / (1 - self.own_share)
+        x = scores.reshape(self.bin_of.shape)
+        grid = _even_grid(x)
+        between = self.noise.information(grid[:, :, None] - self.opponents[:, None, :])
+        everyone = _interpolate(x, grid, (between @ self.share[:, :, None])[:, :, 0])
+        opponent = self.opponents.reshape(-1)[self.bin_of]
+        myself = self.own_share * self.noise.information(x - opponent)
+        found = namespace(x).clip(everyone - myself, 0, None) / (1 - self.own_share)
+        return found.reshape(scores.shape)
 
 
 def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
@@ -62,43 +68,63 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
 
     Parameters
     ----------
-    far, near : ndarray, shape (n_items,)
+    far, near : ndarray, shape (n_items,) or (n_columns, n_items)
     noise : Noise
 
     Returns
     -------
     MeanField
     """
+    xp, shape = namespace(far), far.shape
+    far, near = far.reshape(-1, shape[-1]), near.reshape(-1, shape[-1])
     compared = far + near
     # Half a comparison each way keeps items that were always far, or always near, finite.
-    position = np.log((far + 0.5) / (near + 0.5))
+    position = xp.log((far + 0.5) / (near + 0.5))
     grid = _even_grid(position)
-    bin_of = ((position - grid[0]) * (BINS / (grid[-1] - grid[0]))).astype(np.int64)
-    bin_of = np.minimum(bin_of, BINS - 1)
-    weight = np.bincount(bin_of, compared, BINS)
-    used = weight > 0
-    r = np.bincount(bin_of, compared * (far + 0.5) / (compared + 1), BINS)[used] / weight[used]
-    size = np.bincount(bin_of, compared > 0, BINS)[used]
-    share = weight[used] / weight.sum()
-    x = _solve(r, share, size, noise)
-    on_grid = np.interp(grid, np.log(r / (1 - r)), x)
-    scores = np.where(compared > 0, _interpolate(position, grid, on_grid), 0.0)
-    # Items never compared may lie in bins that are not used; any bin will do for their share of 0.
-    new_bin: np.ndarray = np.cumsum(used) - used
-    bin_of = np.minimum(new_bin[bin_of], len(x) - 1)
-    return MeanField(scores, float(share @ x**2), noise, x, share, bin_of, compared / weight.sum())
+    per_bin = BINS / (grid[:, -1:] - grid[:, :1])
+    bin_of = xp.clip(cast((position - grid[:, :1]) * per_bin, "int64"), None, BINS - 1)
+    bin_of += beside(far, BINS * np.arange(len(grid))[:, None])
+    in_bins = [
+        count_in(bin_of.reshape(-1), values.reshape(-1), BINS * len(grid))
+        for values in (compared, compared * (far + 0.5) / (compared + 1), compared > 0)
+    ]
+    weight, won, size = on_host(xp.stack(in_bins)).reshape(3, -1, BINS)
+    share = weight / weight.sum(axis=1)[:, None]
+    x, places = np.zeros_like(weight), on_host(grid)
+    on_grid = np.empty_like(places)
+    for column, used in enumerate(weight > 0):
+        r = won[column, used] / weight[column, used]
+        x[column, used] = _solve(r, share[column, used], size[column, used], noise)
+        on_grid[column] = np.interp(places[column], np.log(r / (1 - r)), x[column, used])
+    scores = _interpolate(position, grid, beside(far, on_grid)) * (compared > 0)
+    return MeanField(
+        scores.reshape(shape),
+        (share * x**2).sum(axis=1),
+        noise,
+        beside(far, x),
+        beside(far, share),
+        bin_of,
+        compared / beside(far, weight.sum(axis=1)[:, None]),
+    )
 
 
 def _even_grid(values: np.ndarray) -> np.ndarray:
-    low, high = values.min(), values.max()
-    return np.linspace(low, max(high, low + 1e-9), GRID)
+    """Points (n_columns, GRID) that span each row of values."""
+    xp = namespace(values)
+    low, high = xp.amin(values, 1)[:, None], xp.amax(values, 1)[:, None]
+    return low + xp.clip(high - low, 1e-9, None) * beside(values, np.linspace(0, 1, GRID))
 
 
 def _interpolate(values: np.ndarray, grid: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Linear interpolation on an even grid; np.interp would search it for every value."""
-    place = (values - grid[0]) * ((len(grid) - 1) / (grid[-1] - grid[0]))
-    left = np.minimum(place.astype(np.int64), len(grid) - 2)
-    return table.take(left) + (place - left) * np.diff(table).take(left)
+    """Linear interpolation in rows, on even grids; np.interp would search them for every value."""
+    xp, last = namespace(values), GRID - 1
+    place = (values - grid[:, :1]) * (last / (grid[:, -1:] - grid[:, :1]))
+    left = xp.clip(cast(place, "int64"), None, last - 1)
+    part = place - left
+    left += beside(values, GRID * np.arange(len(grid))[:, None])
+    rise = xp.zeros_like(table)
+    rise[:, :-1] = table[:, 1:] - table[:, :-1]
+    return table.reshape(-1)[left] + part * rise.reshape(-1)[left]
 
 
 def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:

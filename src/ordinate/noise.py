@@ -4,16 +4,21 @@ Both models are symmetric, f(-x) = 1 - f(x), and have a concave log f, so that t
 scores has one maximum.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._arrays import special
 from ordinate._checks import check_choice
+
+SQRT_2 = math.sqrt(2)
+SQRT_2_PI = math.sqrt(2 / math.pi)
 
 
 class Noise(NamedTuple):
-    """A noise model as functions of arrays.
+    """A noise model as functions of arrays, of NumPy or torch.
 
     Attributes
     ----------
@@ -45,7 +50,8 @@ NAMES = ("btl", "thurstone")
 
 
 def _btl() -> Noise:
-    from scipy.special import expit
+    def expit(x: np.ndarray) -> np.ndarray:
+        return special(x).expit(x)
 
     def information(x: np.ndarray) -> np.ndarray:
         probability = expit(x)
@@ -55,10 +61,11 @@ def _btl() -> Noise:
 
 
 def _thurstone() -> Noise:
-    from scipy.special import erfcx, ndtr
+    def probability(x: np.ndarray) -> np.ndarray:
+        return special(x).ndtr(x)
 
     def residual(x: np.ndarray) -> np.ndarray:
         # phi(x) / Phi(x), written so that neither tail under- or overflows.
-        return np.sqrt(2 / np.pi) / erfcx(-x / np.sqrt(2))
+        return SQRT_2_PI / special(x).erfcx(-x / SQRT_2)
 
-    return Noise("thurstone", 1, ndtr, residual, lambda x: residual(x) * residual(-x))
+    return Noise("thurstone", 1, probability, residual, lambda x: residual(x) * residual(-x))

@@ -5,14 +5,16 @@ couple two items are noise against the part of one item alone. Limited-memory qu
 (L-BFGS) that start from the inverse blocks, estimated on a sample of the triplets, need few passes.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ordinate._arrays import beside, copy, dot, namespace, on_host
 from ordinate.losses import Loss
-from ordinate.stores import TripletStore
+from ordinate.stores import AnyTriplets
 
 MEMORY = 10  # steps that are remembered
 SAMPLE = 8  # triplets per item and dimension in the sample that tells the curvature
@@ -55,22 +57,22 @@ def two_loop(
     ``inverse`` applies the first guess of it; ``memory`` holds steps s, changes of the gradient y
     along them, and s'y, the latest last.
     """
-    q = gradient.copy()
+    q = copy(gradient)
     weights = []
     for s, y, sy in reversed(memory):
-        weights.append(np.vdot(s, q) / sy)
+        weights.append(dot(s, q) / sy)
         q -= weights[-1] * y
     q = inverse(q)
     if memory:
         _, y, sy = memory[-1]
-        q *= sy / np.vdot(y, inverse(y))
+        q *= sy / dot(y, inverse(y))
     for (s, y, sy), weight in zip(memory, reversed(weights), strict=True):
-        q += (weight - np.vdot(y, q) / sy) * s
+        q += (weight - dot(y, q) / sy) * s
     return q
 
 
 def minimise(
-    store: TripletStore,
+    store: AnyTriplets,
     loss: Loss,
     start: np.ndarray,
     *,
@@ -83,7 +85,7 @@ def minimise(
 
     Parameters
     ----------
-    store : TripletStore
+    store : TripletStore or DeviceTriplets
     loss : Loss
     start : ndarray, shape (n, d)
     regularization : float
@@ -102,7 +104,7 @@ def minimise(
     """
     evaluate = _objective(store, loss, regularization)
     total = store.total
-    points = start.copy()
+    points = copy(start)
     value, gradient = evaluate(points)
     history = [value / total]
     memory: Memory = deque(maxlen=MEMORY)
@@ -110,7 +112,7 @@ def minimise(
         if step % REFRESH == 0:
             inverse, chance = block_inverse(store, loss, points, regularization)
         direction = -two_loop(gradient, inverse, memory)
-        decrement = -float(np.vdot(gradient, direction))
+        decrement = -dot(gradient, direction)
         if watch is not None:
             watch(value / total, points, decrement / max(tol * chance, TINY))
         if decrement <= tol * chance + ROUNDING * value:
@@ -124,8 +126,8 @@ def minimise(
             return Found(points, step, False, history)
         new_points, new_value, new_gradient = taken
         s, y = new_points - points, new_gradient - gradient
-        sy = float(np.vdot(s, y))
-        if sy > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
+        sy = dot(s, y)
+        if sy > 1e-10 * (dot(s, s) * dot(y, y)) ** 0.5:
             memory.append((s, y, sy))
         points, value, gradient = new_points, new_value, new_gradient
         history.append(value / total)
@@ -133,7 +135,7 @@ def minimise(
 
 
 def minimise_in_batches(
-    store: TripletStore,
+    store: AnyTriplets,
     loss: Loss,
     start: np.ndarray,
     *,
@@ -149,7 +151,7 @@ def minimise_in_batches(
     read a small part of them.
     """
     sizes = [len(store)]
-    while sizes[-1] // GROWTH >= BATCH * start.size:
+    while sizes[-1] // GROWTH >= BATCH * math.prod(start.shape):
         sizes.append(sizes[-1] // GROWTH)
     points, history, n_iter = start, [], 0
     for size in reversed(sizes):
@@ -169,7 +171,7 @@ def minimise_in_batches(
 
 
 def minimise_plainly(
-    store: TripletStore,
+    store: AnyTriplets,
     loss: Loss,
     start: np.ndarray,
     *,
@@ -189,8 +191,8 @@ def minimise_plainly(
     history: list[float] = []
 
     def flat(coordinates: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = evaluate(coordinates.reshape(start.shape))
-        return value, gradient.ravel()
+        value, gradient = evaluate(beside(start, coordinates.reshape(start.shape)))
+        return value, on_host(gradient).ravel()
 
     def after_step(intermediate_result: Any) -> None:
         history.append(intermediate_result.fun / store.total)
@@ -199,23 +201,24 @@ def minimise_plainly(
 
     found = minimize(
         flat,
-        start.ravel(),
+        on_host(start).ravel(),
         jac=True,
         method="L-BFGS-B",
         callback=after_step,
         options={"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 1e-6 * tol, "gtol": 0.0},
     )
-    return Found(found.x.reshape(start.shape), found.nit, bool(found.success), history)
+    points = beside(start, found.x.reshape(start.shape))
+    return Found(points, found.nit, bool(found.success), history)
 
 
-def _objective(store: TripletStore, loss: Loss, regularization: float) -> Objective:
+def _objective(store: AnyTriplets, loss: Loss, regularization: float) -> Objective:
     """Value and gradient of a loss over all triplets, with the ridge."""
 
     def evaluate(points: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = store.loss(points, loss)
         if regularization:
             centred = points - points.mean(axis=0)
-            value += regularization / 2 * float(np.vdot(centred, centred))
+            value += regularization / 2 * dot(centred, centred)
             gradient += regularization * centred
         return value, gradient
 
@@ -244,7 +247,7 @@ def _line_search(
 
 
 def block_inverse(
-    store: TripletStore, loss: Loss, points: np.ndarray, regularization: float
+    store: AnyTriplets, loss: Loss, points: np.ndarray, regularization: float
 ) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
     """Inverse of the curvature's diagonal blocks, and the Newton decrement that chance explains.
 
@@ -259,12 +262,12 @@ def block_inverse(
     F, G = scale * F, scale * G
     diagonal = np.arange(d)
     size = F[:, diagonal, diagonal].sum(axis=1) / d
-    typical = size[size > 0].mean() if (size > 0).any() else 1.0
+    typical = float(size.sum() / max(int((size > 0).sum()), 1)) or 1.0
     # Items with few triplets have blocks of less than full rank.
     F[:, diagonal, diagonal] += regularization + 1e-2 * size[:, None] + 1e-4 * typical
-    P = np.linalg.inv(F)
-    chance = float(np.einsum("nab,nba->", P, G))
-    return lambda gradient: np.einsum("nab,nb->na", P, gradient), chance
+    P = namespace(F).linalg.inv(F)
+    chance = dot(P, G)  # both symmetric
+    return lambda gradient: (P * gradient[:, None, :]).sum(axis=2), chance
 
 
 SOLVERS = {"blocks": minimise, "batches": minimise_in_batches, "scipy": minimise_plainly}

@@ -13,16 +13,17 @@ fail, since comparisons are few, clustered or chosen by the scores, quasi-Newton
 
 from collections import deque
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._arrays import cast, dot, inverse_of, namespace, on_host, random_like
 from ordinate._parallel import run
-from ordinate.mean_field import MeanField, mean_field
+from ordinate.mean_field import mean_field
 from ordinate.noise import Noise
 from ordinate.optimise import Memory, two_loop
-from ordinate.stores import Columns
+from ordinate.stores import AnyColumns
 
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
 WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
@@ -68,9 +69,18 @@ class Scores:
     n_passes: float
     n_triplets: np.ndarray
 
+    def on_host(self) -> "Scores":
+        """Return the same in arrays of NumPy."""
+        return replace(
+            self,
+            scores=on_host(self.scores),
+            information=on_host(self.information),
+            n_compared=on_host(self.n_compared),
+        )
+
 
 def rank_columns(
-    columns: Columns,
+    columns: AnyColumns,
     noise: Noise,
     *,
     owners: np.ndarray | None = None,
@@ -82,7 +92,7 @@ def rank_columns(
 
     Parameters
     ----------
-    columns : Columns
+    columns : AnyColumns
     noise : Noise
     owners : ndarray of int, shape (n_columns,), optional
         The landmark of each column, which is not among the items ranked: its score is 0 and does
@@ -102,22 +112,27 @@ def rank_columns(
     Scores
     """
     n, every = columns.n_items, range(len(columns))
-    ranked = np.ones((len(columns), n), bool)
-    if owners is not None:
-        ranked[every, owners] = False
     one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * n
-    dtype = np.float32 if one_step else np.float64
+    dtype = "float32" if one_step else "float64"
     # In this order: columns in a file are counted while the sample is read.
     sample = columns.sample(SAMPLE * n // 2)
-    far, near = columns.counts(dtype)
-    compared = far + near
-    n_compared = np.count_nonzero(compared, axis=1)
-    fields = [mean_field(far[i], near[i], noise) for i in every]
-    mixed = well_mixed(sample, fields)
+    far, near = columns.counts(getattr(np, dtype))
+    xp, compared = namespace(far), far + near
+    n_compared = on_host((compared > 0).sum(axis=1))
+    ranked = xp.ones_like(far, dtype=bool)
+    if owners is not None:
+        ranked[np.arange(len(columns)), owners] = False
+    # Columns share the threads of a CPU, one at a time each; a device takes all at once.
+    on_cpu = xp is np
+    batches = [slice(i, i + 1) for i in every] if on_cpu else [slice(0, len(columns))]
+    fields = run(lambda batch: mean_field(far[batch], near[batch], noise), batches)
+    first = xp.concatenate([field.scores for field in fields])
+    mixed = well_mixed(sample, first, noise)
     n_read = columns.sizes.sum() + (_mixing_steps(n) + 1) * sample.sizes.sum()
 
     if regularization == "auto":
-        ridge = np.array([RIDGE / max(field.variance, 1e-12) for field in fields])
+        variance = np.concatenate([field.variance for field in fields])
+        ridge = RIDGE / np.maximum(variance, 1e-12)
         ridge[~mixed] = WEAK_RIDGE
     else:
         ridge = np.full(len(columns), float(regularization))
@@ -126,39 +141,46 @@ def rank_columns(
     summed = [] if one_step and mixed.all() else np.flatnonzero(~(one_step & mixed)).tolist()
     n_read += 2 * columns.sizes[summed].sum()
 
-    def information(i: int, scores: np.ndarray) -> np.ndarray:
-        if i in summed:
-            return columns.information(i, scores, noise)
-        return compared[i] * fields[i].information(scores)
+    def information(scores: np.ndarray) -> np.ndarray:
+        if len(summed) == len(columns):
+            return xp.stack(run(lambda i: columns.information(i, scores[i], noise), every))
+        mean = run(
+            lambda pair: pair[0].information(scores[pair[1]]), zip(fields, batches, strict=True)
+        )
+        found = compared * xp.concatenate(mean)
+        for i in summed:
+            found[i] = columns.information(i, scores[i], noise)
+        return found
 
-    known = run(lambda i: information(i, fields[i].scores), every)
-    climbs = [
-        _Climb(fields[i].scores, known[i], ranked[i], ridge[i], tol, max_passes) for i in every
-    ]
+    known = information(first)
+    climbs = [_Climb(first[i], known[i], ranked[i], ridge[i], tol, max_passes) for i in every]
     if one_step:
         sampled_far, sampled_near = sample.counts()
-        start = sample.gradient({i: fields[i].scores for i in every}, noise)
+        start = sample.gradient({i: first[i] for i in every}, noise)
         n_read += 3 * sample.sizes.sum()
+        expected = known * (sampled_far + sampled_near) / xp.clip(compared, 1, None)
         for i in np.flatnonzero(mixed).tolist():
             # A small gradient means a small error only here.
             climbs[i].limit *= n_compared[i]
-            share = (sampled_far[i] + sampled_near[i]) / np.maximum(compared[i], 1)
             climbs[i].check = StepCheck(
-                sample, i, fields[i], share * known[i], start[i], columns.sizes[i]
+                sample, i, noise, first[i], expected[i], start[i], columns.sizes[i]
             )
 
     steps = [climb.steps() for climb in climbs]
-    asked: dict[int, np.ndarray] = dict(enumerate(run(next, steps)))
+    # Threads would wait for each other to hand work to the one device.
+    each = run if on_cpu else lambda function, tasks: [function(task) for task in tasks]
+    asked: dict[int, np.ndarray] = dict(enumerate(each(next, steps)))
     while asked:
-        gradients = columns.gradient({i: x.astype(dtype) for i, x in asked.items()}, noise)
+        gradients = columns.gradient({i: cast(x, dtype) for i, x in asked.items()}, noise)
         n_read += columns.sizes[list(asked)].sum()
-        answers = run(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
+        answers = each(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
         asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
+    scores = xp.stack([climb.scores for climb in climbs])
     return Scores(
-        scores=np.array([climb.scores for climb in climbs]).T,
-        information=np.array(run(lambda i: information(i, climbs[i].scores), every)).T,
+        scores=scores.T,
+        information=information(scores).T,
         n_compared=compared.T,
-        n_one_sided=((compared > 0) & ((far == 0) | (near == 0))).sum(axis=1),
+        n_one_sided=on_host(((compared > 0) & ((far == 0) | (near == 0))).sum(axis=1)),
         n_parts=columns.n_parts(n_compared),
         regularization=ridge,
         converged=np.array([climb.converged for climb in climbs]),
@@ -177,17 +199,16 @@ def _advance(
         return None
 
 
-def well_mixed(sample: Columns, fields: list[MeanField]) -> np.ndarray:
+def well_mixed(sample: AnyColumns, scores: np.ndarray, noise: Noise) -> np.ndarray:
     """Per column, whether items meet opponents at random, as far as a sample shows.
 
     With fewer comparisons per item than can show it they are taken to be.
     """
-    start = np.array([field.scores for field in fields], np.float32)
-    fast = contraction(sample, start, fields[0].noise) < MIXING
+    fast = contraction(sample, cast(scores, "float32"), noise) < MIXING
     return fast | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
 
 
-def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray:
+def contraction(columns: AnyColumns, theta: np.ndarray, noise: Noise) -> np.ndarray:
     """How much of an error a Newton step with the diagonal alone leaves, at worst, per column.
 
     That is the largest eigenvalue but one of diag(H)^-1 (diag(H) - H), H the curvature at scores
@@ -195,16 +216,17 @@ def contraction(columns: Columns, theta: np.ndarray, noise: Noise) -> np.ndarray
     that hardly meet, or meet only their like: there a small gradient can go with a large error.
     """
     weighted = columns.weighted_by_information(theta, noise)
-    diagonal = weighted.neighbour_sums(np.ones_like(theta))
-    inverse = np.divide(1, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+    xp = namespace(theta)
+    diagonal = weighted.neighbour_sums(xp.ones_like(theta))
+    inverse = inverse_of(diagonal)
     mean = diagonal / diagonal.sum(axis=1)[:, None]
-    v = np.random.default_rng(0).random(theta.shape, np.float32).astype(theta.dtype) - 0.5
+    v = random_like(theta) - 0.5
     before = v
     for _ in range(_mixing_steps(columns.n_items)):
         before = v
         v = inverse * weighted.neighbour_sums(v)
-        v -= np.einsum("ij,ij->i", mean, v)[:, None]
-    return np.sqrt((mean * v**2).sum(axis=1) / (mean * before**2).sum(axis=1))
+        v -= (mean * v).sum(axis=1)[:, None]
+    return on_host((mean * v**2).sum(axis=1) / (mean * before**2).sum(axis=1)) ** 0.5
 
 
 def _mixing_steps(n: int) -> int:
@@ -221,9 +243,10 @@ class StepCheck(NamedTuple):
     carries no noise of theirs.
     """
 
-    sample: Columns
+    sample: AnyColumns
     column: int
-    field: MeanField
+    noise: Noise
+    scores: np.ndarray
     curvature: np.ndarray
     start: np.ndarray
     n_comparisons: int
@@ -231,10 +254,10 @@ class StepCheck(NamedTuple):
     def decrement_left(self, step: np.ndarray) -> float:
         """Bound the decrement after a ``step`` (n,) from the mean field's scores."""
         i = self.column
-        moved = self.sample.gradient({i: self.field.scores + step}, self.field.noise)[i]
+        moved = self.sample.gradient({i: self.scores + step}, self.noise)[i]
         left = moved - self.start + self.curvature * step
         scale = self.n_comparisons / self.sample.sizes[i]
-        return float(scale * (left**2 / np.where(self.curvature > 0, self.curvature, 1)).sum())
+        return scale * dot(left**2, inverse_of(self.curvature))
 
 
 class _Climb:
@@ -257,6 +280,7 @@ class _Climb:
     ) -> None:
         self.curvature = information + ridge
         self.ranked = ranked
+        self.n_ranked = ranked.sum()
         self.ridge = ridge
         self.limit = limit
         self.max_passes = max_passes
@@ -266,13 +290,12 @@ class _Climb:
 
     def steps(self) -> Generator[np.ndarray, np.ndarray, None]:
         """Yield scores and be sent the gradient of their log-likelihood, until the end."""
-        known = self.curvature > 0
-        inverse = np.where(known, 1 / np.where(known, self.curvature, 1), 0)
+        inverse = inverse_of(self.curvature)
         memory: Memory = deque(maxlen=MEMORY)
         g = (yield self.scores) - self.ridge * self.scores
         for _ in range(self.max_passes):
             p = two_loop(g, lambda v: inverse * v, memory)
-            decrement = float(g @ p)
+            decrement = dot(g, p)
             done = decrement <= self.limit
             if not done and not memory and self.check is not None:
                 done = self.check.decrement_left(p) <= self.limit
@@ -285,16 +308,17 @@ class _Climb:
             while True:
                 new = self.scores + length * p
                 g_new = (yield new) - self.ridge * new
-                slope = float(g_new @ p)
+                slope = dot(g_new, p)
                 # The likelihood is concave: a slope below minus half of what it was is past the
                 # top, which then lies near where the slope's secant crosses zero.
                 if slope >= -0.5 * decrement:
                     break
                 length *= decrement / (decrement - slope)
             s, y = new - self.scores, g - g_new
-            if s @ y > 0:
-                memory.append((s, y, float(s @ y)))
+            sy = dot(s, y)
+            if sy > 0:
+                memory.append((s, y, sy))
             self.scores, g = new, g_new
 
     def _centred(self, values: np.ndarray) -> np.ndarray:
-        return np.where(self.ranked, values - values[self.ranked].mean(), 0.0)
+        return (values - (values * self.ranked).sum() / self.n_ranked) * self.ranked

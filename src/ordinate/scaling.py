@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ordinate._arrays import beside, cast, keep, namespace, on_host
+
 
 def classical_mds(E: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates whose squared distances are closest to E, in the sense of inner products.
@@ -49,11 +51,14 @@ def principal_axes(points: np.ndarray) -> np.ndarray:
     >>> principal_axes(np.array([[1.0, 0], [1, 1], [1, 5]])).round(6)[:, 0].tolist()
     [-2.0, -1.0, 3.0]
     """
-    placed = np.isfinite(points).all(axis=1)
-    X = points - points[placed].mean(axis=0)
-    X = X @ np.linalg.eigh(X[placed].T @ X[placed])[1][:, ::-1]
-    furthest = np.nanargmax(np.abs(X), axis=0)
-    return X * np.where(X[furthest, range(X.shape[1])] < 0, -1, 1)
+    xp = namespace(points)
+    placed = xp.isfinite(points).all(axis=1)[:, None]
+    X = points - keep(points, placed).sum(axis=0) / placed.sum()
+    known = keep(X, placed)
+    turn = beside(X, np.linalg.eigh(on_host(known.T @ known))[1][:, ::-1])
+    furthest = abs(known @ turn).argmax(axis=0)
+    X = X @ turn
+    return X * (1 - 2 * cast(X[furthest, np.arange(X.shape[1])] < 0, "int64"))
 
 
 def landmark_mds(E: np.ndarray, F: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
@@ -77,7 +82,7 @@ def landmark_mds(E: np.ndarray, F: np.ndarray, n_components: int) -> tuple[np.nd
     # Z^+ = Z' / eigenvalue in each direction; directions that noise has swallowed stay 0.
     usable = values > 1e-12 * max(values[0], 0)
     inverse = np.where(usable, 1 / np.where(usable, values, 1), 0)
-    return Z, -0.5 * (F - E.mean(axis=0)) @ (Z * inverse)
+    return Z, -0.5 * (F - beside(F, E.mean(axis=0))) @ beside(F, Z * inverse)
 
 
 def project_edm(A: np.ndarray, *, tol: float = 1e-13, max_iter: int = 100) -> np.ndarray:

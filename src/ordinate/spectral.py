@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._arrays import beside, cast, inverse_of, namespace, on_host
 from ordinate.losses import Loss
-from ordinate.stores import TripletStore
+from ordinate.stores import AnyTriplets
 
 EXTRA = 3  # vectors at least beyond the dimensions, which also show where the noise begins
 WIDTH = 8  # numbers in single precision that a processor handles at a time
@@ -41,7 +42,7 @@ class SpectralStart(NamedTuple):
 
 
 def spectral_start(
-    store: TripletStore, n_components: int, generator: np.random.Generator
+    store: AnyTriplets, n_components: int, generator: np.random.Generator
 ) -> SpectralStart:
     """Leading eigenvectors of the centred similarities, by a block Krylov method.
 
@@ -52,22 +53,24 @@ def spectral_start(
     n, d = store.n_items, n_components
     store = store.sample(SAMPLE * d * n)
     mentions = store.counts.sum(axis=0)
-    root = np.sqrt(mentions / mentions.mean())
-    balance = np.divide(1, root, out=np.zeros(n), where=root > 0)[:, None]
-    heavy = (root / np.linalg.norm(root))[:, None]
+    xp = namespace(mentions)
+    occurs = (mentions > 0)[:, None]
+    root = (mentions / mentions.mean())[:, None] ** 0.5
+    balance = inverse_of(root)
+    heavy = root / (root**2).sum() ** 0.5
 
     def multiply(V: np.ndarray) -> np.ndarray:
-        W = -0.5 * balance * store.similarity((balance * V).astype(np.float32))
+        W = -0.5 * balance * store.similarity(cast(balance * V, "float32"))
         return W - heavy @ (heavy.T @ W)
 
     k = -(-(d + EXTRA) // WIDTH) * WIDTH
-    V = generator.normal(size=(n, k)) * (root > 0)[:, None]
-    Q = np.linalg.qr(V - heavy @ (heavy.T @ V))[0]
-    AQ = np.empty((n, 0))
+    V = beside(root, generator.normal(size=(n, k))) * occurs
+    Q = xp.linalg.qr(V - heavy @ (heavy.T @ V))[0]
+    AQ = Q[:, :0]
     last = 0.0
     for step in range(MOST_PASSES):
-        AQ = np.hstack([AQ, multiply(Q[:, AQ.shape[1] :])])
-        H = Q.T @ AQ
+        AQ = xp.hstack([AQ, multiply(Q[:, AQ.shape[1] :])])
+        H = on_host(Q.T @ AQ)
         values, U = np.linalg.eigh((H + H.T) / 2)
         values, U = values[::-1], U[:, ::-1]
         if step > 0 and abs(values[d - 1] - last) <= SETTLED * abs(values[d - 1]):
@@ -76,17 +79,17 @@ def spectral_start(
         new = AQ[:, -k:]
         for _ in range(2):  # twice is enough for orthogonality to rounding
             new = new - Q @ (Q.T @ new)
-        Q = np.hstack([Q, np.linalg.qr(new)[0]])
+        Q = xp.hstack([Q, xp.linalg.qr(new)[0]])
     # One more multiplication is free, and takes off most of the noise that is left.
-    points = balance * (AQ @ U[:, :d]) / np.sqrt(np.maximum(values[:d], 1e-12))
-    points -= points[root > 0].mean(axis=0)
-    points *= (root > 0)[:, None]
-    points /= np.sqrt((points**2).sum() / np.count_nonzero(root))
+    points = balance * (AQ @ beside(AQ, U[:, :d] / np.sqrt(np.maximum(values[:d], 1e-12))))
+    points -= points.sum(axis=0) / occurs.sum()  # those that do not occur are 0
+    points *= occurs
+    points /= ((points**2).sum() / occurs.sum()) ** 0.5
     gap = float(values[d - 1] / max(values[d], 1e-12))
     return SpectralStart(points, values[: d + 1], gap)
 
 
-def best_scale(store: TripletStore, loss: Loss, points: np.ndarray) -> float:
+def best_scale(store: AnyTriplets, loss: Loss, points: np.ndarray) -> float:
     """The factor at which a map has the least loss, by a search on a sample of the triplets."""
     from scipy.optimize import minimize_scalar
 

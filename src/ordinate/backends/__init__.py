@@ -1,13 +1,17 @@
 """Kernels: what one block of triplets adds up to. They take plain arrays and know nothing else.
 
 ``numpy_`` is the plain truth; ``numba_`` has the same functions, compiled. Each pair is tested
-against the other.
+against the other. ``torch_`` runs the plain ones on a device; ``triton_`` has those that pay
+compiled for a GPU.
 """
 
 import warnings
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
+from ordinate._arrays import is_deterministic, is_tensor
 from ordinate._checks import check_choice
 
 NAMES = ("auto", "numba", "numpy")
@@ -33,3 +37,15 @@ def load(name: str = "auto") -> ModuleType:
             )
             _auto = import_module("ordinate.backends.numpy_")
     return _auto
+
+
+def load_for(x: Any, name: str = "auto") -> ModuleType:
+    """Return the module whose kernels take arrays like x.
+
+    For tensors on a GPU, Triton's, where it can be imported and sums may depend on the order of
+    threads; torch's for others.
+    """
+    if not is_tensor(x):
+        return load(name)
+    compiled = x.is_cuda and not is_deterministic() and find_spec("triton") is not None
+    return import_module(f"ordinate.backends.{'triton_' if compiled else 'torch_'}")

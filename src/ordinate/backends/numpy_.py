@@ -1,9 +1,13 @@
-"""The kernels in plain NumPy: the reference for every other backend."""
+"""The kernels in plain NumPy: the reference for every other backend.
+
+Those that run on a device take torch tensors as well, for ``torch_`` to share.
+"""
 
 import numpy as np
 
 from ordinate import losses
 from ordinate import noise as noise_models
+from ordinate._arrays import add_at, beside, copy, count_in, keep, namespace
 
 PLACING_STEPS = 3
 HALVINGS = 5
@@ -76,7 +80,7 @@ def count_sums(
     """
     near, far = pairs.T
     w = weight if len(weight) else None
-    return np.bincount(far, w, n_items) * 1.0, np.bincount(near, w, n_items) * 1.0
+    return count_in(far, w, n_items), count_in(near, w, n_items)
 
 
 def score_sums(pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: int) -> np.ndarray:
@@ -86,7 +90,7 @@ def score_sums(pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise:
     if len(weight):
         residual = residual * weight
     n = len(scores)
-    return np.bincount(far, residual, n) - np.bincount(near, residual, n)
+    return count_in(far, residual, n) - count_in(near, residual, n)
 
 
 def pair_information(
@@ -102,7 +106,7 @@ def neighbour_sums(pairs: np.ndarray, weight: np.ndarray, values: np.ndarray) ->
     """For each item, the sum of its opponents' ``values`` (n,) times the ``weight`` of the pair."""
     near, far = pairs.T
     n = len(values)
-    return np.bincount(far, weight * values[near], n) + np.bincount(near, weight * values[far], n)
+    return count_in(far, weight * values[near], n) + count_in(near, weight * values[far], n)
 
 
 def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
@@ -137,37 +141,58 @@ def place_items(
     Minimises, for each point x, the sum over landmarks z of weight times the square of
     ``distance - |x - z|^2`` by Gauss-Newton steps, halved until the sum falls.
     """
-    x = points.copy()
-    cost, gradient, curvature = _placement(x, landmarks, distances, weight)
+    xp, x = namespace(points), copy(points)
+    given = landmarks, distances, weight, beside(points, DAMPING * np.eye(points.shape[1]))
+    cost, gradient, curvature = _placement(x, *given)
     for _ in range(PLACING_STEPS):
-        step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+        step = _solve(curvature, gradient)
         for _ in range(HALVINGS):
-            new_cost, new_gradient, new_curvature = _placement(
-                x + step, landmarks, distances, weight
-            )
+            new_cost, new_gradient, new_curvature = _placement(x + step, *given)
             better = new_cost < cost
-            x[better] += step[better]
-            cost = np.where(better, new_cost, cost)
-            gradient[better] = new_gradient[better]
-            curvature[better] = new_curvature[better]
-            step = np.where(better[:, None], 0, step / 2)
+            x = xp.where(better[:, None], x + step, x)
+            cost = xp.where(better, new_cost, cost)
+            gradient = xp.where(better[:, None], new_gradient, gradient)
+            curvature = xp.where(better[:, None, None], new_curvature, curvature)
+            step = keep(step / 2, ~better[:, None])
+            if better.all():
+                break
     return x
 
 
 def _placement(
-    x: np.ndarray, landmarks: np.ndarray, distances: np.ndarray, weight: np.ndarray
+    x: np.ndarray,
+    landmarks: np.ndarray,
+    distances: np.ndarray,
+    weight: np.ndarray,
+    damping: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     away = x[:, None, :] - landmarks
-    error = distances - (away**2).sum(axis=2)
-    gradient = np.einsum("nl,nl,nla->na", weight, error, 2 * away)
-    curvature = 4 * np.einsum("nl,nla,nlb->nab", weight, away, away)
-    d = x.shape[1]
-    size = np.trace(curvature, axis1=1, axis2=2) + TINY
-    return (
-        (weight * error**2).sum(axis=1),
-        gradient,
-        curvature + DAMPING * size[:, None, None] * np.eye(d),
-    )
+    squared = (away**2).sum(axis=2)
+    error = distances - squared
+    pulled = (4 * weight)[:, :, None] * away
+    gradient = 0.5 * (error[:, :, None] * pulled).sum(axis=1)
+    curvature = (pulled[:, :, :, None] * away[:, :, None, :]).sum(axis=1)
+    size = 4 * (weight * squared).sum(axis=1) + TINY  # its trace
+    curvature += size[:, None, None] * damping
+    return (weight * error**2).sum(axis=1), gradient, curvature
+
+
+def _solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solve A x = b for many small positive definite A (n, d, d) at once, by elimination.
+
+    A step of it for all n together: libraries solve them one by one, which takes longer.
+    """
+    d = b.shape[1]
+    rows = [[A[:, i, j] for j in range(d)] + [b[:, i]] for i in range(d)]
+    for i in range(d):
+        for k in range(i + 1, d):
+            factor = rows[k][i] / rows[i][i]
+            rows[k] = [p - factor * q for p, q in zip(rows[k], rows[i], strict=True)]
+    x: list[np.ndarray] = []
+    for i in reversed(range(d)):
+        known = sum(p * q for p, q in zip(rows[i][d - 1 : i : -1], x, strict=True))
+        x.append((rows[i][d] - known) / rows[i][i])
+    return namespace(b).stack(x[::-1], 1)
 
 
 def loss_sums(
@@ -186,9 +211,9 @@ def loss_sums(
         value, slope = value * weight, slope * weight
     pull = 2 * (slope * slope_near)[:, None] * to_near
     push = 2 * (slope * slope_far)[:, None] * to_far
-    gradient = np.zeros_like(points)
-    for item, change in zip(_items(rows), (pull - push, -pull, push), strict=True):
-        gradient += _scatter(item, change, len(points))
+    gradient = namespace(points).zeros_like(points)
+    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
+        add_at(gradient, item, change)
     return float(value.sum()), gradient
 
 
@@ -209,12 +234,12 @@ def curvature_sums(
     curvature, square, pull, push = curvature_terms(
         rows, weight, points, link, shape, penalty, margin
     )
-    n, d = points.shape
-    blocks, spread = np.zeros((n, d, d)), np.zeros((n, d, d))
-    for item, change in zip(_items(rows), (pull - push, -pull, push), strict=True):
-        outer = (change[:, :, None] * change[:, None, :]).reshape(len(rows), d * d)
-        blocks += _scatter(item, curvature[:, None] * outer, n).reshape(n, d, d)
-        spread += _scatter(item, square[:, None] * outer, n).reshape(n, d, d)
+    blocks = namespace(points).zeros_like(points[:, :, None] * points[:, None, :])
+    spread = copy(blocks)
+    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
+        outer = change[:, :, None] * change[:, None, :]
+        add_at(blocks, item, curvature[:, None, None] * outer)
+        add_at(spread, item, square[:, None, None] * outer)
     return blocks, spread
 
 
@@ -241,32 +266,21 @@ def curvature_terms(
 
 def similarity_sums(rows: np.ndarray, weight: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Product of S + S' with ``vectors`` (n, k), S_ij = times j was far from i minus times near."""
-    from scipy.sparse import coo_array
-
-    anchor, near, far = _items(rows)
-    n, m = len(vectors), len(rows)
-    w = weight if len(weight) else np.ones(m)
-    ends = (np.concatenate([anchor, anchor]), np.concatenate([far, near]))
-    S = coo_array((np.concatenate([w, -w]), ends), shape=(n, n)).tocsr()
-    return (S @ vectors + S.T @ vectors).astype(vectors.dtype)
+    anchor, near, far = rows.T
+    w = weight[:, None] if len(weight) else 1.0
+    product = namespace(vectors).zeros_like(vectors)
+    add_at(product, anchor, w * (vectors[far] - vectors[near]))
+    add_at(product, far, w * vectors[anchor])
+    add_at(product, near, -w * vectors[anchor])
+    return product
 
 
 def _triplet_terms(
     rows: np.ndarray, points: np.ndarray, link: int, shape: float, margin: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    anchor, near, far = _items(rows)
+    anchor, near, far = rows.T
     to_near, to_far = points[anchor] - points[near], points[anchor] - points[far]
-    u, v = np.einsum("ma,ma->m", to_near, to_near), np.einsum("ma,ma->m", to_far, to_far)
+    u, v = (to_near**2).sum(axis=1), (to_far**2).sum(axis=1)
     f = LINKS[link]
     z = f.value(u, shape) - f.value(v, shape) + margin
     return to_near, to_far, f.slope(u, shape), f.slope(v, shape), z
-
-
-def _items(rows: np.ndarray) -> np.ndarray:
-    """Anchors, near and far items, as NumPy likes its indices."""
-    return np.ascontiguousarray(rows.T, dtype=np.intp)
-
-
-def _scatter(item: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
-    """Add the rows of ``values`` (m, k) up by item: an array (n, k)."""
-    return np.stack([np.bincount(item, column, n) for column in values.T], axis=1)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._checks import check_whole
+from ordinate._device import choose_device, describe_device
 from ordinate._memory import in_words
 from ordinate.inputs import as_triplets
 from ordinate.metrics import correct
@@ -30,8 +31,9 @@ class Embedder(BaseEstimator):
     def _prepare(self, X: Any) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""
         n_components = check_whole("n_components", self.n_components)
-        if self.device not in (None, "cpu"):
-            raise ValueError(f"device must be None or 'cpu'; got {self.device!r}")
+        self.device_ = choose_device(self.device)
+        if self.device is not None:
+            self._say(f"device: {describe_device(self.device_)}")
         triplets = self._triplets(X)
         if n_components >= triplets.n_items:
             raise ValueError(

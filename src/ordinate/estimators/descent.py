@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from ordinate._arrays import beside, on_host
 from ordinate._checks import check_choice, check_number, check_whole, random_generator
 from ordinate._parallel import single_threaded_blas
 from ordinate.estimators.base import Embedder, names_of, over_labels
@@ -17,10 +18,11 @@ from ordinate.losses import Loss
 from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found
 from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import TripletStore, store_of
+from ordinate.stores import AnyTriplets, store_of
 
 WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
+SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
 STARTS = ("auto", "spectral", "loe", "random")
 
 
@@ -75,7 +77,7 @@ class GradientEmbedder(Embedder):
         began = time.perf_counter()
         size = triplets.n_items * n_components
         self._check_memory(triplets, WORKING * size, SAMPLED * size)
-        store = store_of(triplets, self.backend)
+        store = self._store(triplets)
         # A stream of its own: points that were simulated with the same seed must not be the start.
         generator = random_generator(self.random_state).spawn(1)[0]
         with single_threaded_blas():
@@ -83,10 +85,11 @@ class GradientEmbedder(Embedder):
             starts += [_random(store, n_components, generator) for _ in range(n_starts - 1)]
             tries = [self._descend(store, loss, start, options) for start in starts]
         best = int(np.argmin([found.history[-1] for found in tries]))
-        found, self.start_ = tries[best], starts[best]
+        found, start = tries[best], starts[best]
+        self.start_ = start._replace(points=on_host(start.points))
         if n_starts > 1:
             self._say(f"start {best + 1} of {n_starts} is the best: {self.start_.name}")
-        self.embedding_ = principal_axes(self._placed(store, found.points))
+        self.embedding_ = principal_axes(self._placed(store, on_host(found.points)))
         self.history_ = np.array(found.history)
         self.loss_ = float(self.history_[-1])
         self.n_iter_ = found.n_iter
@@ -109,11 +112,17 @@ class GradientEmbedder(Embedder):
     def _loss(self, n_components: int) -> Loss:
         raise NotImplementedError
 
+    def _store(self, triplets: Any) -> AnyTriplets:
+        single = self.device_ != "torch-cpu" and self.tol >= SINGLE
+        return store_of(
+            triplets, self.backend, self.device_, precision="single" if single else "double"
+        )
+
     def _start(
         self,
         triplets: Any,
         start_triplets: Any,
-        store: TripletStore,
+        store: AnyTriplets,
         n_components: int,
         generator: np.random.Generator,
     ) -> Start:
@@ -122,7 +131,7 @@ class GradientEmbedder(Embedder):
         of_triplets, of_store = triplets, store
         if start_triplets is not None:
             of_triplets = over_labels(start_triplets, self.labels_)
-            of_store = store_of(of_triplets, self.backend)
+            of_store = self._store(of_triplets)
         if isinstance(start, LOE) and hasattr(start, "embedding_"):
             return Start("loe", self._given(over_items(start, self.labels_), n_components))
         if isinstance(start, LOE):
@@ -131,12 +140,18 @@ class GradientEmbedder(Embedder):
             return Start("given", self._given(start, n_components))
         check_choice("start (if it is a word)", start, STARTS)
         if start == "auto":
-            start = "loe" if asks_about_landmarks(of_store.counts[0], n_components) else "spectral"
+            n_rows = on_host(of_store.counts[0])
+            start = "loe" if asks_about_landmarks(n_rows, n_components) else "spectral"
             self._say(f"start: {start}, chosen by the data")
         if start == "random":
             return _random(store, n_components, generator)
         if start == "loe":
-            model = LOE(n_components, noise=getattr(self, "noise", "btl"), backend=self.backend)
+            model = LOE(
+                n_components,
+                noise=getattr(self, "noise", "btl"),
+                backend=self.backend,
+                device=self.device,
+            )
             return self._loe(model, of_triplets)
         spectral = spectral_start(of_store, n_components, generator)
         self._say(f"spectral start, gap {spectral.gap:.2f}")
@@ -166,21 +181,22 @@ class GradientEmbedder(Embedder):
         points[~placed] = 0
         return points
 
-    def _descend(self, store: TripletStore, loss: Loss, start: Start, options: dict) -> Found:
+    def _descend(self, store: AnyTriplets, loss: Loss, start: Start, options: dict) -> Found:
         solver = self.solver
         if solver == "auto":
-            many = len(store) >= GROWTH * BATCH * start.points.size
+            many = len(store) >= GROWTH * BATCH * store.n_items * start.points.shape[1]
             solver = "batches" if start.name == "random" and many else "blocks"
-        points = best_scale(store, loss, start.points) * start.points
+        points = beside(store.counts, start.points)
+        points = best_scale(store, loss, points) * points
         return SOLVERS[solver](store, loss, points, watch=self._watch, **options)
 
     def _watch(self, value: float, points: np.ndarray, left: float) -> None:
         if self.verbose > 1:
             self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
 
-    def _placed(self, store: TripletStore, points: np.ndarray) -> np.ndarray:
+    def _placed(self, store: AnyTriplets, points: np.ndarray) -> np.ndarray:
         """Take the places away from items that no triplet mentions, and warn of parts."""
-        missing = store.counts.sum(axis=0) == 0
+        missing = on_host(store.counts).sum(axis=0) == 0
         if missing.any():
             points = np.where(missing[:, None], np.nan, points)
             warnings.warn(
@@ -207,5 +223,5 @@ def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
     return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
 
 
-def _random(store: TripletStore, n_components: int, generator: np.random.Generator) -> Start:
+def _random(store: AnyTriplets, n_components: int, generator: np.random.Generator) -> Start:
     return Start("random", generator.normal(size=(store.n_items, n_components)))

@@ -40,7 +40,8 @@ class STE(GradientEmbedder):
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
-    device : None or "cpu"
+    device : None, "cpu", "cuda", "cuda:<number>", "auto" or "torch-cpu"
+        Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
     random_state : int, Generator or None
     verbose : int
         1 prints what is done, 2 each step.
@@ -59,6 +60,8 @@ class STE(GradientEmbedder):
         Passes over the triplets, those of the start included, samples by their share; over all
         starts.
     converged_ : bool
+    device_ : str
+        The device used: "cpu", or that of the GPU.
     start_ : Start
         The start of the result: its name, its map and, if spectral, its gap.
 

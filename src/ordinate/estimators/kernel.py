@@ -43,7 +43,10 @@ class KernelEmbedder(Embedder):
         -------
         self
         """
+        if self.device not in (None, "cpu", "auto"):
+            raise ValueError(f"{type(self).__name__} runs on the CPU alone; got {self.device!r}")
         triplets, n_components = self._prepare(X)
+        self.device_ = "cpu"
         tol = check_number("tol", self.tol, least=0)
         max_iter = check_whole("max_iter", self.max_iter)
         store = TripletStore.from_triplets(triplets, self.backend)
@@ -108,7 +111,8 @@ class STEKer(KernelEmbedder):
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
-    device : None or "cpu"
+    device : None, "cpu" or "auto"
+        All of them the CPU.
     random_state : ignored
         Nothing in the method is random; present since other estimators have it.
     verbose : int
@@ -125,6 +129,7 @@ class STEKer(KernelEmbedder):
     history_ : ndarray
     n_iter_ : int
     converged_ : bool
+    device_ : str
     """
 
     def __init__(

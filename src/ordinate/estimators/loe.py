@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ordinate._arrays import on_host
 from ordinate._checks import check_choice, check_regularization
 from ordinate.estimators.base import Embedder, names_of
 from ordinate.landmark import RECOVERIES, loe
@@ -38,7 +39,8 @@ class LOE(Embedder):
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
-    device : None or "cpu"
+    device : None, "cpu", "cuda", "cuda:<number>", "auto" or "torch-cpu"
+        Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
     random_state : ignored
         Nothing in the method is random; present since other estimators have it.
     verbose : int
@@ -67,6 +69,8 @@ class LOE(Embedder):
     n_passes_ : float
         Passes over those triplets.
     converged_ : bool
+    device_ : str
+        The device used: "cpu", or that of the GPU.
 
     Examples
     --------
@@ -140,8 +144,10 @@ class LOE(Embedder):
             recovery=self.recovery,
             regularization=self.regularization,
             backend=self.backend,
+            device=self.device_,
         )
-        self.embedding_ = principal_axes(found.points)
+        self.embedding_ = on_host(principal_axes(found.points))
+        scores = scores.on_host()
         self.scores_ = scores.scores
         self.scores_[self.landmarks_, range(len(self.landmarks_))] = -found.shifts
         self.shifts_ = found.shifts

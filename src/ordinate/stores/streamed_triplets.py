@@ -102,14 +102,8 @@ class StreamedTriplets:
     @cached_property
     def counts(self) -> np.ndarray:
         """How many rows each item occurs in, as an anchor and otherwise: two arrays (n,)."""
-
-        def count(block: Block) -> np.ndarray:
-            rows = block.rows
-            anchor = self.backend.count_anchors(rows.view(np.int32), self.n_items)
-            pairs = self.backend.count_sums(rows[:, 1:], NO_WEIGHT, self.n_items, np.float64)
-            return np.array([anchor, pairs[0] + pairs[1]])
-
-        return reduce(np.add, self._pass(count))
+        count = self.backend.count_mentions
+        return reduce(np.add, self._pass(lambda block: count(block.rows, self.n_items)))
 
     def n_parts(self) -> int:
         """Count the connected parts of the items that occur."""

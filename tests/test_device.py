@@ -1,0 +1,287 @@
+"""What runs on a GPU, on torch's CPU: stores against those in memory, fits against fits."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ordinate
+from ordinate import (
+    LOE,
+    STE,
+    TSTE,
+    STEKer,
+    Triplets,
+    _arrays,
+    backends,
+    losses,
+    noise,
+    procrustes_error,
+    sample_points,
+    sample_triplets,
+)
+from ordinate._device import choose_device, describe_device
+from ordinate.stores import NO_WEIGHT, Columns, DeviceTriplets, TripletStore
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from on_torch import HostTriplets, device_columns  # noqa: E402
+
+from ordinate.backends import torch_  # noqa: E402
+from ordinate.stores import device as device_store  # noqa: E402
+
+
+@st.composite
+def two_columns(draw):
+    """The same columns in memory, by plain NumPy, and on torch's CPU; and scores for them."""
+    n = draw(st.integers(2, 20))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    weighted = draw(st.booleans())
+    pairs, weights = [], []
+    for m in draw(st.lists(st.integers(1, 700), min_size=1, max_size=3)):
+        near = rng.integers(n, size=m)
+        far = (near + 1 + rng.integers(n - 1, size=m)) % n
+        pairs.append(np.column_stack([near, far]).astype(np.int32))
+        weights.append(rng.integers(1, 5, m) * 1.0 if weighted else NO_WEIGHT)
+    scores = rng.normal(size=(len(pairs), n)) * draw(st.sampled_from([0.1, 1.0, 30.0]))
+    here = Columns(pairs, weights, n, backends.load("numpy"))
+    return here, device_columns(pairs, weights, n), scores
+
+
+@given(two_columns(), st.sampled_from(noise.NAMES))
+def test_columns_give_the_same_sums(stores, model):
+    here, there, scores = stores
+    f, tensor = noise.get(model), torch.from_numpy(scores)
+    assert len(there) == len(here)
+    assert (there.sizes == here.sizes).all()
+    for ours, twin in zip(there.counts(), here.counts(), strict=True):
+        assert (ours.numpy() == twin).all()
+    size = 1 + np.abs(scores).max()
+    ours = there.gradient(dict(enumerate(tensor)), f)
+    for i, twin in here.gradient(dict(enumerate(scores)), f).items():
+        assert ours[i].numpy() == pytest.approx(twin, abs=1e-11 * size * here.sizes[i])
+        assert there.information(i, tensor[i], f).numpy() == pytest.approx(
+            here.information(i, scores[i], f), rel=1e-9, abs=1e-12
+        )
+    one = there.gradient({len(there) - 1: tensor[-1]}, f)
+    assert torch.equal(one[len(there) - 1], ours[len(there) - 1])
+    values = np.cos(np.arange(scores.size)).reshape(scores.shape)
+    sums = there.weighted_by_information(tensor, f).neighbour_sums(torch.from_numpy(values))
+    twin = here.weighted_by_information(scores, f).neighbour_sums(values)
+    assert sums.numpy() == pytest.approx(twin, abs=1e-9)
+
+
+@given(two_columns(), st.integers(1, 300))
+def test_samples_and_parts_are_the_same(stores, size):
+    here, there, _ = stores
+    n_compared = np.array([len(np.unique(column)) for column in here.pairs])
+    assert (there.n_parts(n_compared) == here.n_parts(n_compared)).all()
+    few_here, few_there = here.sample(size), there.sample(size)
+    assert (few_here.sizes == few_there.sizes).all()
+    rows = np.concatenate(few_here.pairs).view(np.int32)
+    assert (few_there.pairs.numpy() == rows).all()
+    assert (few_there.weight.numpy() == np.concatenate(few_here.weights)).all()
+
+
+def test_long_chains_are_one_part():
+    """Labels must travel: 5000 items in a row, in the order that is worst for them."""
+    n = 5000
+    chain = np.column_stack([np.arange(n - 1, 0, -1), np.arange(n - 2, -1, -1)])
+    apart = np.column_stack([np.arange(0, n, 2), np.arange(1, n, 2)])
+    columns = device_columns([chain, apart], [NO_WEIGHT] * 2, n)
+    assert columns.n_parts(np.array([n, n])).tolist() == [1, n // 2]
+
+
+def test_blocks_and_uploads_of_any_size(monkeypatch):
+    points = sample_points(40, 3, random_state=0)
+    triplets = sample_triplets(points, 5000, random_state=0)
+    weighted = Triplets(triplets.rows, weight=np.arange(1.0, 5001))
+    loss = losses.get("ste")
+    whole = [HostTriplets.from_triplets(t, "torch-cpu") for t in (triplets, weighted)]
+    sums = [store.loss(points, loss) for store in whole]
+    curvature = whole[1].curvature(points, loss)
+    monkeypatch.setattr(torch_, "BLOCK", 700)
+    monkeypatch.setattr(device_store, "UPLOAD", 301)
+    for table, (value, gradient) in zip((triplets, weighted), sums, strict=True):
+        store = HostTriplets.from_triplets(table, "torch-cpu")
+        assert (table.rows == store.ids.numpy().T).all()
+        new_value, new_gradient = store.loss(points, loss)
+        assert new_value == pytest.approx(value, rel=1e-12)
+        assert new_gradient == pytest.approx(gradient, rel=1e-9, abs=1e-9)
+    for block, twin in zip(store.curvature(points, loss), curvature, strict=True):
+        assert block == pytest.approx(twin, rel=1e-9, abs=1e-9)
+
+
+def test_triplets_answer_what_those_in_memory_do():
+    points = sample_points(50, 2, random_state=0)
+    triplets = sample_triplets(points, 9000, random_state=0)
+    here = TripletStore.from_triplets(triplets)
+    there = DeviceTriplets.from_triplets(triplets, "torch-cpu")
+    assert (there.counts.numpy() == here.counts).all()
+    assert len(there) == len(here)
+    assert there.total == here.total
+    assert there.n_parts() == 1
+    few = there.sample(1000)
+    assert len(few) == len(here.sample(1000))
+    few.loss(torch.from_numpy(points), losses.get("ste"))
+    assert there.n_passes == pytest.approx(1 / 9)
+    assert there.sample(9000) is there
+    apart = Triplets([[0, 1, 2], [3, 4, 5], [6, 7, 5]], n_items=9)
+    assert DeviceTriplets.from_triplets(apart, "torch-cpu").n_parts() == 2
+
+
+def test_single_precision_is_close():
+    points = sample_points(50, 2, random_state=0)
+    triplets = sample_triplets(points, 9000, random_state=0)
+    for name in losses.NAMES:
+        double, single = (
+            HostTriplets.from_triplets(triplets, "torch-cpu", precision).loss(
+                points, losses.get(name)
+            )
+            for precision in ("double", "single")
+        )
+        assert single[0] == pytest.approx(double[0], rel=1e-5)
+        assert single[1] == pytest.approx(double[1], abs=1e-4 * np.abs(double[1]).max())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"recovery": "edm"}, {"recovery": "lift"}, {"noise": "thurstone"}, {"landmarks": 9}],
+)
+@pytest.mark.parametrize("per_item", [20, 400])
+def test_loe_is_the_same_map(options, per_item):
+    """With few comparisons, by many steps; with many, by one."""
+    points = sample_points(300, 2, random_state=0)
+    triplets = sample_triplets(
+        points, 300 * per_item * 6, design="landmarks", landmarks=12, random_state=0
+    )
+    if "landmarks" in options:
+        options = {"landmarks": np.unique(triplets.rows[:, 0])[:9]}
+        triplets = triplets[np.isin(triplets.rows[:, 0], options["landmarks"])]
+    here = LOE(**options).fit(triplets)
+    there = LOE(device="torch-cpu", **options).fit(triplets)
+    assert there.embedding_ == pytest.approx(here.embedding_, abs=1e-4)
+    assert there.scores_ == pytest.approx(here.scores_, abs=1e-3)
+    assert there.n_passes_ == here.n_passes_
+    assert there.recovery_ == here.recovery_
+    assert (here.device_, there.device_) == ("cpu", "torch-cpu")
+    assert all(isinstance(a, np.ndarray) for a in (there.embedding_, there.ranking_.information))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"solver": "scipy"}, {"start": "random", "solver": "batches"}, {"regularization": 1.0}],
+)
+def test_ste_is_the_same_map(options):
+    points = sample_points(80, 2, random_state=0)
+    triplets = sample_triplets(points, 60_000, random_state=0)
+    options = {"tol": 1e-8, "random_state": 0, **options}
+    here = STE(**options).fit(triplets)
+    there = STE(device="torch-cpu", **options).fit(triplets)
+    assert procrustes_error(there.embedding_, here.embedding_, relative=True) < 1e-3
+    assert there.loss_ == pytest.approx(here.loss_, rel=1e-7)
+    assert there.device_ == "torch-cpu"
+    assert isinstance(there.start_.points, np.ndarray)
+
+
+def test_a_start_by_loe_runs_there_too(capsys):
+    points = sample_points(200, 2, random_state=0)
+    triplets = sample_triplets(points, 60_000, design="landmarks", landmarks=8, random_state=0)
+    model = STE(device="torch-cpu", verbose=1).fit(triplets)
+    assert model.start_.name == "loe"
+    assert "[STE] device: torch-cpu" in capsys.readouterr().err
+
+
+def test_items_without_triplets_have_no_place():
+    triplets = sample_triplets(sample_points(30, 2, random_state=0), 6000, random_state=0)
+    with pytest.warns(UserWarning, match="3 items are in no triplet"):
+        model = TSTE(n_items=33, device="torch-cpu", random_state=0).fit(triplets.rows)
+    assert np.isnan(model.embedding_[30:]).all()
+    assert np.isfinite(model.embedding_[:30]).all()
+
+
+def test_sums_of_whole_numbers_have_no_order():
+    rng = np.random.default_rng(0)
+    index = torch.from_numpy(rng.integers(50, size=10_000))
+    change = torch.from_numpy(
+        rng.normal(size=(10_000, 2)) * 10.0 ** rng.integers(-6, 6, (10_000, 1))
+    )
+    total = torch.zeros((50, 2), dtype=torch.float64)
+    exact = total.clone().index_add_(0, index, change)
+    order = torch.from_numpy(rng.permutation(10_000))
+    sums = [
+        _arrays._sum_in_integers(total, i, c)
+        for i, c in ((index, change), (index[order], change[order]))
+    ]
+    assert torch.equal(*sums)
+    assert sums[0].numpy() == pytest.approx(exact.numpy(), rel=1e-10, abs=1e-8)
+    assert not _arrays._sum_in_integers(total, index[:0], change[:0]).any()
+    assert not _arrays._sum_in_integers(total, index, 0 * change).any()
+
+
+def test_determinism_holds_inside_a_block():
+    assert not _arrays.is_deterministic()
+    with ordinate.deterministic():
+        assert _arrays.is_deterministic()
+    assert not _arrays.is_deterministic()
+
+
+def test_devices_are_named_or_refused(monkeypatch):
+    assert choose_device(None) == choose_device("cpu") == "cpu"
+    assert choose_device("torch-cpu") == describe_device("torch-cpu") == "torch-cpu"
+    for wrong in ("gpu", "cuda:one", "cuda1", 0):
+        with pytest.raises(ValueError, match="device must be None, 'cpu', 'cuda'"):
+            choose_device(wrong)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto") == "cpu"
+    with pytest.raises(RuntimeError, match=r"device='cuda' was asked for.* sees 0 GPUs.*\[gpu\]"):
+        STE(device="cuda").fit([[0, 1, 2]])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a GPU")
+    assert choose_device("auto") == choose_device("cuda") == "cuda:0"
+    assert choose_device("cuda:1") == "cuda:1"
+    assert describe_device("cuda:1") == "cuda:1 (a GPU)"
+    with pytest.raises(RuntimeError, match="device='cuda:2' was asked for.* sees 2 GPUs"):
+        choose_device("cuda:2")
+
+
+def test_what_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (100, 200))
+    triplets = sample_triplets(sample_points(30, 2, random_state=0), 600, random_state=0)
+    with pytest.raises(MemoryError, match="and cuda:0 has 0.0 GiB free"):
+        DeviceTriplets.from_triplets(triplets, "cuda:0")
+
+
+def test_kernel_forms_run_on_the_cpu():
+    triplets = sample_triplets(sample_points(10, 2, random_state=0), 300, random_state=0)
+    assert STEKer(device="auto", tol=1e-2).fit(triplets).device_ == "cpu"
+    with pytest.raises(ValueError, match="STEKer runs on the CPU alone; got 'torch-cpu'"):
+        STEKer(device="torch-cpu").fit(triplets)
+
+
+def test_without_torch():
+    code = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ImportError("not here")
+
+sys.meta_path.insert(0, NoTorch())
+from ordinate import STE
+rows = [[0, 1, 2], [1, 2, 0], [2, 1, 0]] * 9
+print(STE(1, device="auto", regularization=1.0).fit(rows).device_)
+for device in ("cuda", "torch-cpu"):
+    try:
+        STE(device=device).fit(rows)
+    except ImportError as error:
+        print(error)
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.startswith("cpu\n"), result.stderr
+    assert result.stdout.count("pip install 'ordinate[gpu]'") == 2
