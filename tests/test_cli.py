@@ -338,3 +338,29 @@ def test_an_interruption_leaves_nothing_half_written(tmp_path, number):
     assert process.returncode == 130
     assert "interrupted" in errors
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_larger_than_memory_are_streamed(run):
+    options = ("--n", 300, "--triplets", 200_000, "--design", "landmarks", "--landmarks", 12)
+    run("simulate", *options, "-o", "big.parquet", "--points", "truth.csv")
+    run("convert", "big.parquet", "-o", "big", "--fast")
+    for name in ("big.parquet", "big"):
+        result = run(
+            *("fit", name, "-o", f"map-{name}", "--memory-limit", "4MiB"), *("--method", "loe")
+        )
+        assert "streamed" in result.stderr
+        record = json.loads(Path(f"map-{name}/run.json").read_text())
+        assert record["held_out"] is None
+        assert "no answers were held out" in record["dropped"][0]
+    streamed, loaded = read_map("map-big/embedding.csv"), "map"
+    run("fit", "big.parquet", "-o", loaded, "--method", "loe", "--folds", 0)
+    assert streamed.points == pytest.approx(read_map(f"{loaded}/embedding.csv").points, abs=1e-3)
+    assert sum(streamed.columns["triplets"]) == 600_000
+    result = run("fit", "big", "-o", "small", "--memory-limit", "10kB", code=2)
+    assert "memory" in result.stderr
+
+
+def test_devices(run, answers):
+    pytest.importorskip("torch")
+    run("fit", answers, "-o", "out", "--device", "torch-cpu", "--folds", 0, "-q")
+    assert json.loads(Path("out/run.json").read_text())["settings"]["device"] == "torch-cpu"

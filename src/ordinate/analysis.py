@@ -10,6 +10,8 @@ from sklearn.base import clone
 from ordinate.estimators.base import Embedder
 from ordinate.metrics import correct
 from ordinate.splits import TripletKFold
+from ordinate.storage import StoredTriplets
+from ordinate.stores import store_of
 from ordinate.triplets import Triplets
 
 MANY = 2_000_000  # triplets above which one tenth is held out, once
@@ -107,6 +109,34 @@ def analyse(
         _per_participant(predicted, triplets),
         [str(warning.message) for warning in caught],
     )
+
+
+class Brief(NamedTuple):
+    """What is known of triplets that were not read into memory, in the form of a summary."""
+
+    n_rows: int
+    n_items: int
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Return name, value and note of each line, for tables."""
+        return [
+            ("rows", f"{self.n_rows:,}", "  streamed from the file"),
+            ("items", f"{self.n_items:,}", ""),
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as plain values."""
+        return self._asdict()
+
+
+def analyse_stored(estimator: Embedder, stored: StoredTriplets) -> Analysis:
+    """Fit a map to triplets in a file that is larger than memory; nothing is held out."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = estimator.fit(stored)
+    counts = store_of(stored).counts.sum(axis=0).astype(int)
+    unknown = np.full(stored.n_items, np.nan)
+    return Analysis(model, None, counts, unknown, [], [str(w.message) for w in caught])
 
 
 def _plan(folds: int | None, n_rows: int) -> tuple[int, str]:

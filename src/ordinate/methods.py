@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ordinate._checks import check_choice
 from ordinate.estimators import CKL, GNMDS, LOE, SOE, STE, TSTE, GNMDSKer, STEKer, STEProj
 from ordinate.estimators.base import Embedder
 from ordinate.landmark_choice import asks_about_landmarks
+from ordinate.storage import StoredTriplets
+from ordinate.stores import store_of
 from ordinate.triplets import Triplets
 
 # Above this many triplets about landmarks, LOE alone is as good as finished, and faster.
@@ -48,12 +48,14 @@ class Choice(NamedTuple):
     reason: str
 
 
-def choose(triplets: Triplets, n_components: int, name: str = "auto", **options: Any) -> Choice:
+def choose(
+    triplets: Triplets | StoredTriplets, n_components: int, name: str = "auto", **options: Any
+) -> Choice:
     """Make the estimator that was asked for, or the one that suits the triplets.
 
     Parameters
     ----------
-    triplets : Triplets
+    triplets : Triplets or StoredTriplets
     n_components : int
     name : str
         "auto" takes LOE for over 20 million triplets about landmarks, else STE, with a ridge of 1
@@ -73,8 +75,9 @@ def choose(triplets: Triplets, n_components: int, name: str = "auto", **options:
     reason = "as asked for"
     if name == "auto":
         name, reason = "ste", "the most likely map, whatever the sampling"
-        anchors = np.bincount(triplets.rows[:, 0], minlength=triplets.n_items)
-        if len(triplets) > MANY and asks_about_landmarks(anchors, n_components):
+        if len(triplets) > MANY and asks_about_landmarks(
+            store_of(triplets).counts[0], n_components
+        ):
             name, reason = "loe", "very many questions about few landmarks"
         elif len(triplets) < FEW * triplets.n_items * n_components:
             given.setdefault("regularization", RIDGE)

@@ -152,11 +152,13 @@ def versions() -> dict[str, str]:
 
 
 def fingerprint(path: str | os.PathLike) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file, or of the files of a folder in the order of their names."""
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
+    path = Path(path)
+    for name in sorted(path.iterdir()) if path.is_dir() else [path]:
+        with open(name, "rb") as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
     return digest.hexdigest()
 
 

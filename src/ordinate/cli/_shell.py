@@ -46,6 +46,11 @@ MinTime = Annotated[
 ]
 
 
+MemoryLimit = Annotated[
+    str | None, typer.Option(help="Memory to stay within, as in 4GiB; by default half of what is.")
+]
+
+
 class CommandError(Exception):
     """An error that one sentence explains, with the exit code it ends in."""
 
@@ -91,6 +96,8 @@ def _explain(error: Exception) -> tuple[str, int]:
         return _as_options(str(error)), UNREADABLE
     if isinstance(error, DownloadError):
         return str(error).replace("path=", "--data "), UNREADABLE
+    if isinstance(error, OSError) and error.errno is None:  # said of a file that is read
+        return str(error), UNREADABLE
     if isinstance(error, OSError):
         return f"cannot write: {error}", UNWRITABLE
     if isinstance(error, (ValueError, TypeError, MemoryError, ImportError)):

@@ -24,8 +24,19 @@ def read_answers(
     min_response_time: float | None,
 ) -> Any:
     """Read a file with the options that all commands share."""
-    from ordinate import readers
+    from ordinate import readers, storage
+    from ordinate._memory import in_words
 
+    stored = storage.find(file)
+    if stored is not None and layout == "auto" and columns is None:
+        if not stored.fits:
+            raise shell.CommandError(
+                f"{file} has {len(stored):,} rows, too many for {in_words(stored.memory_limit)} of "
+                "memory; `ordinate fit` can stream them, other commands cannot",
+                shell.UNREADABLE,
+            )
+        triplets = stored.load()
+        return readers.Reading(triplets, "fast", len(triplets), len(triplets), [])
     return readers.read(
         file,
         layout=layout.replace("-", "_"),
@@ -114,20 +125,30 @@ def convert(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    fast: Annotated[bool, typer.Option("--fast", help="Write the fast layout.")] = False,
+    memory_limit: shell.MemoryLimit = None,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
 ) -> None:
     """Turn any layout into plain triplets: anchor, near, far, and who answered what.
 
-    The ending of the output says the format: .parquet, .csv, .tsv or .feather.
+    The ending of the output says the format: .parquet, .csv, .tsv or .feather. The fast layout, for
+    files larger than memory, is a folder of arrays, or a .parquet file: grouped by anchor, with
+    compact ids and labels beside; it keeps weights, but neither answers nor participants.
 
     ```
     ordinate convert responses.csv -o triplets.parquet
-    ordinate convert letters.csv -o triplets.csv
+    ordinate convert huge.csv -o huge --fast
     ```
     """
+    from ordinate import storage
+
     _refuse_existing(output, force)
+    if fast and storage.find(file) is not None:
+        storage.convert(file, output, memory_limit=memory_limit)
+        shell.say(f"{len(storage.open_triplets(output)):,} triplets in {output}", quiet)
+        return
     reading = read_answers(
         file,
         layout,
@@ -141,7 +162,10 @@ def convert(
     )
     for note in reading.notes:
         shell.say(f"note: {note}", quiet)
-    write_table(output, reading.triplets.to_arrow())
+    if fast:
+        storage.write([reading.triplets], output, memory_limit=memory_limit)
+    else:
+        write_table(output, reading.triplets.to_arrow())
     shell.say(f"{len(reading.triplets):,} triplets in {output}", quiet)
 
 
@@ -172,15 +196,18 @@ def simulate(
 ) -> None:
     """Simulate noisy answers about random points.
 
+    A .parquet file, or a folder, is written in a stream, however large, in the fast layout.
+
     ```
     ordinate simulate --n 500 --c 50 -o answers.csv --points truth.csv
-    ordinate simulate --n 100000 --c 20 --design landmarks -o answers.parquet
+    ordinate simulate --n 1000000 --c 200 --design landmarks -o big.parquet
     ```
     """
     import numpy as np
 
-    from ordinate import n_landmarks, sample_points, sample_triplets
+    from ordinate import n_landmarks, storage
     from ordinate.map_files import write_map
+    from ordinate.simulate import iter_triplets, sample_points, sample_triplets
 
     for path in filter(None, (output, points)):
         _refuse_existing(path, force)
@@ -189,10 +216,11 @@ def simulate(
     options: dict[str, Any] = {}
     if design == "landmarks":
         options["landmarks"] = n_landmarks(n, d, m) if landmarks is None else landmarks
-    answers = sample_triplets(
-        truth, m, noise=_noise(noise), design=design, random_state=seed + 1, **options
-    )
-    write_table(output, answers.to_arrow())
+    options |= {"noise": _noise(noise), "design": design, "random_state": seed + 1}
+    if output.suffix in ("", ".parquet"):
+        storage.write(iter_triplets(truth, m, **options), output)
+    else:
+        write_table(output, sample_triplets(truth, m, **options).to_arrow())
     shell.say(f"{m:,} triplets about {n:,} items in {output}", quiet)
     if points is not None:
         write_map(points, range(n), truth, {})

@@ -12,6 +12,7 @@ from ordinate.cli.data import read_answers
 from ordinate.cli.maps import Colour, Images, Items, find_looks
 
 JUDGED = "--folds 0 judges nothing"
+STREAMED = "streamed, being larger than memory"
 
 
 @shell.command
@@ -49,6 +50,8 @@ def fit(
         int | None, typer.Option(help="Starts to try; the best map is kept.", min=1)
     ] = None,
     tol: Annotated[float | None, typer.Option(help="Where to stop; smaller is stricter.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or auto: where to compute.")] = None,
+    memory_limit: shell.MemoryLimit = None,
     seed: shell.Seed = 0,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
@@ -76,7 +79,7 @@ def fit(
             f"{folder} exists: --force replaces it, -o names another", shell.UNWRITABLE
         )
     end_compiling = compile_beside()
-    from ordinate import analysis, methods
+    from ordinate import analysis, methods, storage
     from ordinate._writing import whole_folder
     from ordinate.advice import problems
     from ordinate.run_folder import Story, fingerprint, write_run
@@ -84,20 +87,37 @@ def fit(
     total = 7 + (analysis.FOLDS if folds is None else folds)
     with shell.stages(total, quiet) as stages:
         stages.begin("reading")
-        reading = read_answers(
-            file,
-            layout,
-            columns,
-            first_id,
-            odd,
-            positive,
-            keep_checks,
-            exclude_participants,
-            min_response_time,
-        )
-        triplets = reading.triplets
-        stages.begin("checking")
-        found = problems(triplets, reading.notes)
+        stored = storage.find(file) if layout == "auto" and columns is None else None
+        if stored is not None and memory_limit is not None:
+            stored = storage.open_triplets(file, memory_limit=memory_limit)
+        streamed = stored is not None and not stored.fits
+        if streamed:
+            triplets: Any = stored
+            notes = [f"{STREAMED}: no answers were held out, and the data check was left out"]
+            found: list = []
+            summary: Any = analysis.Brief(len(triplets), triplets.n_items)
+            source = {"layout": "fast", "rows": len(triplets), "rows used": len(triplets)}
+        else:
+            reading = read_answers(
+                file,
+                layout,
+                columns,
+                first_id,
+                odd,
+                positive,
+                keep_checks,
+                exclude_participants,
+                min_response_time,
+            )
+            triplets, notes = reading.triplets, reading.notes
+            stages.begin("checking")
+            found = problems(triplets, notes)
+            summary = triplets.summarise()
+            source = {
+                "layout": reading.layout,
+                "rows": reading.n_rows,
+                "rows used": reading.n_used,
+            }
         looks = find_looks([str(label) for label in triplets.labels], images, items, colour)
         choice = methods.choose(
             triplets,
@@ -107,29 +127,28 @@ def fit(
             regularization=regularization,
             n_starts=starts,
             tol=tol,
+            device=device,
             random_state=seed,
         )
         end_compiling()
-        result = analysis.analyse(
-            choice.estimator, triplets, folds=folds, random_state=seed, tell=stages.begin
-        )
+        if streamed:
+            stages.begin("the map, streamed")
+            result = analysis.analyse_stored(choice.estimator, triplets)
+        else:
+            result = analysis.analyse(
+                choice.estimator, triplets, folds=folds, random_state=seed, tell=stages.begin
+            )
         stages.begin("hash of the input")
-        source = {
-            "file": str(file),
-            "sha256": fingerprint(file),
-            "layout": reading.layout,
-            "rows": reading.n_rows,
-            "rows used": reading.n_used,
-        }
+        source = {"file": str(file), "sha256": fingerprint(file)} | source
         story = Story(
             title=title or file.name,
             method=choice.name,
             reason=choice.reason,
             settings=plain(choice.estimator.get_params(deep=False)) | {"folds": folds},
             source=source,
-            notes=reading.notes,
+            notes=notes,
             problems=found,
-            summary=triplets.summarise(),
+            summary=summary,
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )

@@ -10,6 +10,7 @@ from ordinate.experiments import (
     food,
     frontier,
     landmarks,
+    million,
     mnist,
     scaling,
     warm_start,
@@ -20,6 +21,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT
     for module in (
         scaling,
+        million,
         warm_start,
         mnist,
         food,
