@@ -249,11 +249,11 @@ def test_devices_are_named_or_refused(monkeypatch):
         choose_device("cuda:2")
 
 
-def test_what_does_not_fit_is_refused(monkeypatch):
+def test_room_on_a_device(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (100, 200))
-    triplets = sample_triplets(sample_points(30, 2, random_state=0), 600, random_state=0)
-    with pytest.raises(MemoryError, match="and cuda:0 has 0.0 GiB free"):
-        DeviceTriplets.from_triplets(triplets, "cuda:0")
+    assert device_store.has_room("cuda:0", 50)
+    assert not device_store.has_room("cuda:0", 51)
+    assert device_store.has_room("torch-cpu", 1e12)
 
 
 def test_kernel_forms_run_on_the_cpu():
@@ -285,3 +285,26 @@ for device in ("cuda", "torch-cpu"):
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.startswith("cpu\n"), result.stderr
     assert result.stdout.count("pip install 'ordinate[gpu]'") == 2
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_does_not_fit_is_sent_block_by_block(monkeypatch, weighted):
+    """Maps are those of resident data; blocks of 7,000 rows make many of them."""
+    from ordinate.stores import device as on_device
+    from ordinate.stores import device_blocks
+
+    points = sample_points(60, 2, random_state=0)
+    rows = sample_triplets(points, 40_000, random_state=1).rows
+    about = sample_triplets(points, 40_000, design="landmarks", landmarks=12, random_state=2).rows
+    weight = np.random.default_rng(0).integers(1, 4, 40_000) if weighted else None
+    every, landmark = (Triplets(r, n_items=60, weight=weight) for r in (rows, about))
+    resident = STE(device="torch-cpu", tol=1e-9, random_state=0).fit(every).embedding_
+    loe = LOE(device="torch-cpu").fit(landmark).embedding_
+    monkeypatch.setattr(on_device, "has_room", lambda device, n_bytes: False)
+    monkeypatch.setattr(device_blocks, "BLOCK", 7000)
+    with pytest.warns(UserWarning, match="sent there anew for every pass"):
+        blocked = STE(device="torch-cpu", tol=1e-9, random_state=0).fit(every)
+    assert blocked.embedding_ == pytest.approx(resident, abs=1e-3)
+    assert blocked.n_passes_ > 5
+    with pytest.warns(UserWarning, match="sent there anew for every pass"):
+        assert LOE(device="torch-cpu").fit(landmark).embedding_ == pytest.approx(loe, abs=1e-5)

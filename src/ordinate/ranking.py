@@ -23,7 +23,7 @@ from ordinate._parallel import run
 from ordinate.mean_field import mean_field
 from ordinate.noise import Noise
 from ordinate.optimise import Memory, two_loop
-from ordinate.stores import AnyColumns
+from ordinate.stores import AnyColumns, Columns, DeviceColumns
 
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
 WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
@@ -199,7 +199,7 @@ def _advance(
         return None
 
 
-def well_mixed(sample: AnyColumns, scores: np.ndarray, noise: Noise) -> np.ndarray:
+def well_mixed(sample: Columns | DeviceColumns, scores: np.ndarray, noise: Noise) -> np.ndarray:
     """Per column, whether items meet opponents at random, as far as a sample shows.
 
     With fewer comparisons per item than can show it they are taken to be.
@@ -208,7 +208,7 @@ def well_mixed(sample: AnyColumns, scores: np.ndarray, noise: Noise) -> np.ndarr
     return fast | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
 
 
-def contraction(columns: AnyColumns, theta: np.ndarray, noise: Noise) -> np.ndarray:
+def contraction(columns: Columns | DeviceColumns, theta: np.ndarray, noise: Noise) -> np.ndarray:
     """How much of an error a Newton step with the diagonal alone leaves, at worst, per column.
 
     That is the largest eigenvalue but one of diag(H)^-1 (diag(H) - H), H the curvature at scores
@@ -243,7 +243,7 @@ class StepCheck(NamedTuple):
     carries no noise of theirs.
     """
 
-    sample: AnyColumns
+    sample: Columns | DeviceColumns
     column: int
     noise: Noise
     scores: np.ndarray

@@ -53,7 +53,6 @@ class DeviceColumns:
         grouped, starts = triplets.grouped(backend=backend)
         parts = [slice(starts[i], starts[i + 1]) for i in landmarks]
         sizes = [part.stop - part.start for part in parts]
-        _check_room(device, sum(sizes) * (8 if grouped.weight is None else 16))
         weight = [] if grouped.weight is None else [grouped.weight[part] for part in parts]
         return cls(
             _upload([grouped.rows[part, 1:] for part in parts], device),
@@ -189,7 +188,6 @@ class DeviceTriplets:
         cls, triplets: Triplets, device: str, precision: str = "double"
     ) -> "DeviceTriplets":
         """Send the rows of a table to a device."""
-        _check_room(device, len(triplets) * (12 if triplets.weight is None else 20))
         weight = [] if triplets.weight is None else [triplets.weight]
         return cls(
             _upload([triplets.rows], device, transposed=True),
@@ -279,16 +277,11 @@ def _shorten(label: Tensor) -> None:
         label.copy_(further)
 
 
-def _check_room(device: str, n_bytes: int) -> None:
-    torch = require("torch", extra="gpu")
+def has_room(device: str, n_bytes: float) -> bool:
+    """Whether a device has as much memory free, and as much again for the work."""
     if device == "torch-cpu":
-        return
-    free = torch.cuda.mem_get_info(device)[0]
-    if n_bytes > free:
-        raise MemoryError(
-            f"the comparisons take {n_bytes / 2**30:.1f} GiB on the device, and {device} has "
-            f"{free / 2**30:.1f} GiB free. Use device='cpu', or fewer comparisons"
-        )
+        return True
+    return 2 * n_bytes <= require("torch", extra="gpu").cuda.mem_get_info(device)[0]
 
 
 def _upload(arrays: Sequence[np.ndarray], device: str, transposed: bool = False) -> Tensor:
