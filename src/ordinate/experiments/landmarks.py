@@ -53,8 +53,12 @@ def draw(rows: list[Row]) -> "Figure":
     dimensions = list(dict.fromkeys(r["d"] for r in rows))
     made, axes = figure(len(dimensions))
     for panel, d in zip(axes, dimensions, strict=True):
-        lines(panel, [r for r in rows if r["d"] == d], "landmarks", "error", "recovery")
+        chosen = [r for r in rows if r["d"] == d]
+        lines(panel, chosen, "landmarks", "error", "recovery")
         panel.set(title=f"d = {d}", xscale="log", ylabel="relative Procrustes error")
+        counts = sorted({r["landmarks"] for r in chosen})
+        panel.set_xticks(counts, [str(count) for count in counts])
+        panel.minorticks_off()
         panel.set(ylim=(0, None))
     return made
 
