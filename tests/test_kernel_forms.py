@@ -97,6 +97,15 @@ def test_what_it_takes_is_said_before_it_starts(data, capsys):
     assert "step 1" in told
 
 
+def test_what_takes_long_is_warned_of(data, monkeypatch):
+    from ordinate.estimators import kernel
+
+    _, triplets = data
+    monkeypatch.setattr(kernel, "LONG", 1e-6)
+    with pytest.warns(UserWarning, match=r"STEProj may take .* minutes \(1,000 steps"):
+        STEProj().fit(triplets)
+
+
 def test_what_does_not_fit_is_refused(data, monkeypatch):
     _, triplets = data
     monkeypatch.setattr(kernel_forms, "available_memory", lambda: 1000)

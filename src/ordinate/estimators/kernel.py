@@ -24,6 +24,9 @@ from ordinate.scaling import principal_axes
 from ordinate.stores import TripletStore
 
 
+LONG = 120  # seconds that are worth a warning
+
+
 class KernelEmbedder(Embedder):
     """What the kernel forms share; they say which loss and which projection."""
 
@@ -58,6 +61,13 @@ class KernelEmbedder(Embedder):
             f"needs {cost.memory / 2**20:,.0f} MiB and about {cost.seconds:.2g} s a step, of which "
             f"there may be {max_iter:,}"
         )
+        if cost.seconds * max_iter > LONG:
+            warnings.warn(
+                f"{type(self).__name__} may take {cost.seconds * max_iter / 60:.0f} minutes "
+                f"({max_iter:,} steps of about {cost.seconds:.2g} s); STE and GNMDS are far faster",
+                UserWarning,
+                stacklevel=2,
+            )
         began = time.perf_counter()
         with single_threaded_blas():
             found = descend_kernel(
