@@ -23,7 +23,6 @@ from ordinate.losses import Loss
 from ordinate.scaling import principal_axes
 from ordinate.stores import TripletStore
 
-
 LONG = 120  # seconds that are worth a warning
 
 
