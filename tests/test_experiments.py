@@ -82,3 +82,23 @@ def test_no_data_is_said_and_digits_offered_by_name(tmp_path, monkeypatch):
 def test_means():
     rows = [{"a": 1, "v": 2.0}, {"a": 1, "v": 4.0}, {"a": 2, "v": None}]
     assert mean_by(rows, "a", value="v") == {(1,): (3.0, 1.0)}
+
+
+def test_an_interruption_keeps_what_was_measured(tmp_path, monkeypatch):
+    from ordinate.experiments import landmarks
+
+    monkeypatch.chdir(tmp_path)
+    calls = iter([[{"error": 0.5}], None])
+
+    def measure(cell, data):
+        found = next(calls)
+        if found is None:
+            raise KeyboardInterrupt
+        return found
+
+    stopped = landmarks.EXPERIMENT._replace(measure=measure)
+    monkeypatch.setitem(EXPERIMENTS, "landmarks", stopped)
+    result = reproduce("landmarks", "-o", "out", code=130)
+    assert "the results so far are in out-partial.csv" in result.stderr
+    assert Path("out-partial.csv").read_text() == "error\n0.5\n"
+    assert not Path("out").exists()

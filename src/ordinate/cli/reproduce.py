@@ -61,7 +61,12 @@ def reproduce(
         cells = [cell for cell in cells if cell["trial"] < trials]
     announce(experiment, cells, quiet)
     began = time.perf_counter()
-    rows = run(experiment, cells, data, quiet)
+    rows: list[dict] = []
+    try:
+        run(experiment, cells, data, rows, quiet)
+    except BaseException:
+        keep(rows, folder)
+        raise
     write(experiment, rows, scale, folder, force, time.perf_counter() - began)
 
 
@@ -92,11 +97,12 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def run(experiment: Any, cells: list[dict], data: Path | None, quiet: bool) -> list[dict]:
-    """Measure all cells."""
+def run(
+    experiment: Any, cells: list[dict], data: Path | None, rows: list[dict], quiet: bool
+) -> None:
+    """Measure all cells, adding to the rows."""
     from ordinate.datasets import DownloadError
 
-    rows = []
     with shell.stages(len(cells), quiet) as stages:
         for cell in cells:
             stages.begin(", ".join(f"{key} {value}" for key, value in cell.items()))
@@ -107,7 +113,16 @@ def run(experiment: Any, cells: list[dict], data: Path | None, quiet: bool) -> l
                 raise DownloadError(
                     f"{error}{offer if experiment.needs_data == 'MNIST' else ''}"
                 ) from None
-    return rows
+
+
+def keep(rows: list[dict], folder: Path) -> None:
+    """Keep what was measured before an interruption, which may have taken hours."""
+    from ordinate.experiments._frame import write_rows
+
+    if rows:
+        path = folder.with_name(f"{folder.name}-partial.csv")
+        write_rows(path, rows)
+        shell.say(f"the results so far are in {path}")
 
 
 def write(
