@@ -71,7 +71,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
-            _fail("interrupted; nothing was written", INTERRUPTED)
+            _fail("interrupted; nothing is left half written", INTERRUPTED)
         except BrokenPipeError:
             raise typer.Exit(0) from None
         except Exception as error:
