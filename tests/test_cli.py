@@ -108,13 +108,27 @@ def test_an_existing_folder_is_kept(run, answers):
     Path("out/thesis.txt").write_text("years of work")
     result = run("fit", answers, "-o", "out", code=4)
     assert "out exists: --force replaces it" in result.stderr
+    # Not even force replaces what is not ours.
+    result = run("fit", answers, "-o", "out", "--force", code=4)
+    assert "holds other things too (thesis.txt)" in result.stderr
     assert Path("out/thesis.txt").read_text() == "years of work"
+    run("convert", answers, "-o", "out", "--fast", "--force", code=4)
+    assert os.listdir("out") == ["thesis.txt"]
+
+
+def test_force_replaces_a_map_whole_or_not_at_all(run, answers):
+    run("fit", answers, "-o", "out", "--folds", 0, "--seed", 1)
+    before = Path("out/run.json").read_text()
     # What fails on the way leaves the old folder as it was.
     run("fit", answers, "-o", "out", "--force", "-d", 60, code=2)
-    assert os.listdir("out") == ["thesis.txt"]
-    run("fit", answers, "-o", "out", "--force", "--folds", 0)
-    assert "thesis.txt" not in os.listdir("out")
+    assert Path("out/run.json").read_text() == before
+    run("fit", answers, "-o", "out", "--force", "--folds", 0, "--seed", 2)
+    assert Path("out/run.json").read_text() != before
     assert os.listdir(".") == ["out"]
+    Path("data").mkdir()
+    Path("data/embedding.csv").write_bytes(answers.read_bytes())
+    result = run("fit", "data/embedding.csv", "-o", "data", "--force", code=4)
+    assert "holds the input" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -148,7 +162,7 @@ def test_files_that_cannot_be_read(run, command, name, content, message):
 def test_folders_that_cannot_be_written(run, answers, monkeypatch):
     Path("file").write_text("")
     result = run("fit", answers, "-o", "file/out", "--folds", 0, code=4)
-    assert "cannot write" in result.stderr
+    assert "cannot be read or written" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -156,6 +170,10 @@ def test_folders_that_cannot_be_written(run, answers, monkeypatch):
     [
         (["--method", "tsne"], "method must be one of"),
         (["--method", "soe", "--noise", "btl"], "soe has no option noise"),
+        (["--method", "loe", "--starts", "3"], "loe has no option starts"),
+        (["--folds", "1"], "folds must be 0, or at least 2"),
+        (["--memory-limit", "banana"], "memory_limit must be"),
+        (["--device", "cuda:99"], "--device cuda:99 was asked for"),
         (["--columns", "anchor"], "role=column"),
         (["--colour", "kind"], "no column 'kind'"),
         (["--layout", "unknown"], "layout must be one of"),
@@ -364,3 +382,55 @@ def test_devices(run, answers):
     pytest.importorskip("torch")
     run("fit", answers, "-o", "out", "--device", "torch-cpu", "--folds", 0, "-q")
     assert json.loads(Path("out/run.json").read_text())["settings"]["device"] == "torch-cpu"
+
+
+def test_options_that_cannot_apply_are_refused(run, answers):
+    run("convert", answers, "-o", "fast", "--fast")
+    for command, options in (
+        ("fit", ["-o", "x"]),
+        ("convert", ["-o", "y", "--fast"]),
+        ("check", []),
+    ):
+        result = run(command, "fast", *options, "--exclude-participants", "p1", code=2)
+        assert "--exclude-participants cannot apply" in result.stderr
+    Path("fast/.hidden").mkdir()
+    run("fit", "fast", "-o", "z", "--folds", 0)
+
+
+def test_few_answers_are_judged_as_well_as_can_be(run):
+    Path("tiny.csv").write_text("anchor,near,far\na,b,c\nb,a,c\nc,b,a\na,b,c\n")
+    result = run("fit", "tiny.csv", "-d", 1)
+    assert "in 4 parts" in result.output
+    assert "a map in 1 dimension needs" in result.stderr
+    result = run("fit", "tiny.csv", "-d", 1, "-o", "x", "--folds", 50, code=2)
+    assert "folds must be a whole number of at least 0 and at most 4" in result.stderr
+
+
+def test_colours_do_not_overwrite_coordinates(run, answers):
+    rows = "".join(f"Käse {k},9\n" for k in range(40))
+    Path("items.csv").write_text("label,dim2\n" + rows, encoding="utf-8")
+    run("fit", answers, "-o", "out", "--folds", 0, "--items", "items.csv", "--colour", "dim2")
+    found = read_map("out/embedding.csv")
+    assert set(found.columns["items_dim2"]) == {9}
+    assert np.ptp(found.points[:, 1]) > 0
+    Path("items.csv").write_text("label,kind\nKäse 1,a\nKäse 1,b\n", encoding="utf-8")
+    result = run("fit", answers, "-o", "x", "--items", "items.csv", "--colour", "kind", code=3)
+    assert "more than once" in result.stderr
+
+
+def test_pictures_of_labels_with_dots(run):
+    Path("a.csv").write_text("anchor,near,far\nb.1,b.2,c\nb.2,b.1,c\nc,b.1,b.2\n")
+    Path("pictures").mkdir()
+    Image.new("RGB", (9, 9)).save("pictures/b.png")
+    Image.new("RGB", (9, 9)).save("pictures/c.png")
+    result = run("fit", "a.csv", "-d", 1, "--images", "pictures", "--folds", 0)
+    assert "pictures for 1 of 3 items; none for ['b.1', 'b.2']" in result.stderr
+    Path("pictures/c.png").write_bytes(b"no picture")
+    result = run("fit", "a.csv", "-d", 1, "-o", "x", "--images", "pictures", code=3)
+    assert "is not a picture" in result.stderr
+
+
+def test_scores_of_items_without_a_place(run):
+    Path("map.csv").write_text("label,dim1\n1,0\n2,\n3,4\n")
+    Path("answers.csv").write_text("anchor,near,far\n1,2,3\n3,2,1\n")
+    assert "2 of them name items without a place" in run("score", "map.csv", "answers.csv").output

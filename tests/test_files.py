@@ -28,10 +28,13 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path):
         assert not path.exists()
     with pytest.raises(FileExistsError), whole_folder(path):
         pass
-    with pytest.raises(ZeroDivisionError), whole_folder(path, force=True) as partial:
+    with (
+        pytest.raises(ZeroDivisionError),
+        whole_folder(path, force=True, own=["a", "b"]) as partial,
+    ):
         (partial / "b").write_text(f"{(partial / 'c').touch()} {1 / 0}")
     assert [p.name for p in path.iterdir()] == ["a"]
-    with whole_folder(path, force=True) as partial:
+    with whole_folder(path, force=True, own=["a", "b"]) as partial:
         (partial / "b").write_text("2")
     assert [p.name for p in path.iterdir()] == ["b"]
     assert list(tmp_path.iterdir()) == [path]

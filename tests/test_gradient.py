@@ -328,3 +328,20 @@ def test_loe_finished_on_its_own_triplets():
     finished = STE(start=LOE()).fit(triplets)
     assert relative(finished, points) <= 0.072
     assert relative(finished, points) < relative(LOE().fit(triplets), points)
+
+
+def test_the_loss_is_told_without_the_ridge():
+    _, triplets = uniform_data(n=30, m=300)
+    model = STE(regularization=2.0, random_state=0).fit(triplets)
+    store = TripletStore.from_triplets(triplets)
+    mean = store.loss(model.embedding_, losses.get("ste"))[0] / len(triplets)
+    assert model.loss_ == pytest.approx(mean, rel=1e-9)
+    assert model.history_[-1] > model.loss_
+
+
+def test_a_start_that_needs_no_step():
+    points = np.array([[0.0], [1.0], [3.0], [7.0]])
+    rows = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 0, 2], [1, 0, 3], [2, 1, 3]]
+    model = SOE(1, start=points, solver="scipy").fit(rows)
+    assert model.score(rows) == 1
+    assert len(model.history_) == model.n_iter_ + 1

@@ -7,6 +7,10 @@ from ordinate._optional import require
 ALLOWED = "None, 'cpu', 'cuda', 'cuda:<number>', 'auto' or 'torch-cpu'"
 
 
+class DeviceError(RuntimeError):
+    """A device was asked for that is not there."""
+
+
 def choose_device(device: Any) -> str:
     """Return the device to use: "cpu", "cuda:0" or another GPU, or "torch-cpu".
 
@@ -33,7 +37,7 @@ def choose_device(device: Any) -> str:
     torch = require("torch", extra="gpu")
     n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if int(number or 0) >= n_devices:
-        raise RuntimeError(
+        raise DeviceError(
             f"device={device!r} was asked for, but torch {torch.__version__} sees {n_devices} "
             "GPUs. Use device='auto' to take a GPU only where there is one, or 'cpu'; a machine "
             "with an NVIDIA GPU needs its driver and a torch built for CUDA: "

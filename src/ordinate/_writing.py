@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,16 +20,34 @@ def whole_file(path: str | os.PathLike) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
+def check_replaceable(path: str | os.PathLike, force: bool, own: Collection[str]) -> None:
+    """Raise if a folder exists and may not be replaced."""
+    path = Path(path)
+    if not path.exists():
+        return
+    if not force:
+        raise FileExistsError(f"{path} exists: --force replaces it, -o names another")
+    if not path.is_dir():
+        raise FileExistsError(f"{path} is a file: name a folder")
+    others = sorted({entry.name for entry in path.iterdir()} - set(own))
+    if others:
+        raise FileExistsError(
+            f"{path} holds other things too ({', '.join(others[:3])}), which --force does not "
+            "replace: name another folder"
+        )
+
+
 @contextmanager
-def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Path]:
+def whole_folder(
+    path: str | os.PathLike, *, force: bool = False, own: Collection[str] = ()
+) -> Iterator[Path]:
     """Yield an empty folder to fill, which takes the place of ``path`` when all went well.
 
-    A folder that is there already is replaced with ``force``, and stays as it was if anything
-    fails.
+    A folder that is there already is replaced with ``force``, if it holds nothing but files with
+    the names of ``own``, and stays as it was if anything fails.
     """
-    path = Path(path)
-    if path.exists() and not force:
-        raise FileExistsError(f"{path} exists already")
+    path = Path(path).resolve()
+    check_replaceable(path, force, own)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     before = path.with_name(f".{path.name}.{os.getpid()}.before")

@@ -13,8 +13,6 @@ SEVERITIES = ("error", "warning", "note")
 # A map in d dimensions needs of the order of d n log2(n) answers: each gives at most one bit, and
 # an item is placed by a search through the others, log2(n) bits along each dimension.
 DIMENSIONS = 2
-# An item in fewer rows than it has coordinates, plus one, can be moved without breaking any.
-FEWEST_MENTIONS = DIMENSIONS + 1
 # Below this many pairs of answers the consistency itself is uncertain by more than 0.05.
 ENOUGH_PAIRS = 100
 # Two answers that agree in 60 % of cases mean that 28 % of the answers are wrong.
@@ -35,7 +33,9 @@ class Problem(NamedTuple):
     remedy: str
 
 
-def problems(triplets: Triplets, notes: Iterable[str] = ()) -> list[Problem]:
+def problems(
+    triplets: Triplets, notes: Iterable[str] = (), n_components: int = DIMENSIONS
+) -> list[Problem]:
     """Check triplets before a map is made of them.
 
     Parameters
@@ -43,6 +43,8 @@ def problems(triplets: Triplets, notes: Iterable[str] = ()) -> list[Problem]:
     triplets : Triplets
     notes : iterable of str
         What a reader noted, such as dropped rows.
+    n_components : int
+        Dimensions of the map that is wanted.
 
     Returns
     -------
@@ -61,7 +63,7 @@ def problems(triplets: Triplets, notes: Iterable[str] = ()) -> list[Problem]:
     summary = triplets.summarise()
     found = [
         *_items(triplets, summary),
-        *_amount(triplets, summary),
+        *_amount(triplets, summary, n_components),
         *_repeats(triplets, summary),
         *_people(triplets, summary),
         *_design(summary),
@@ -93,22 +95,23 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         )
 
 
-def _amount(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
+def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
     n_answers = _n_answers(triplets)
-    needed = DIMENSIONS * summary.n_items * np.log2(summary.n_items)
+    needed = d * summary.n_items * np.log2(summary.n_items)
     if n_answers < needed:
         yield Problem(
             "warning",
             f"{n_answers:,.0f} answers about {summary.n_items:,} items are few: a map in "
-            f"{DIMENSIONS} dimensions needs about {needed:,.0f}",
+            f"{d} dimension{'s' * (d > 1)} needs about {needed:,.0f}",
             "collect more answers, or ask about fewer items",
         )
     mentions = np.bincount(triplets.rows.ravel(), minlength=triplets.n_items)
-    scarce = (mentions > 0) & (mentions < FEWEST_MENTIONS)
+    # An item in fewer rows than it has coordinates, plus one, can be moved without breaking any.
+    scarce = (mentions > 0) & (mentions < d + 1)
     if scarce.any():
         yield Problem(
             "warning",
-            f"{scarce.sum():,} items are in fewer than {FEWEST_MENTIONS} rows: "
+            f"{scarce.sum():,} items are in fewer than {d + 1} rows: "
             f"{_some(triplets.labels[scarce])}",
             "ask more about them or leave them out: their places are arbitrary",
         )

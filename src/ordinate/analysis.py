@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from ordinate._checks import check_whole
 from ordinate.estimators.base import Embedder
 from ordinate.metrics import correct
 from ordinate.splits import TripletKFold
@@ -79,7 +80,8 @@ def analyse(
     triplets : Triplets
     folds : int, optional
         Each answer is predicted by a map of the other folds; 0 judges nothing. By default 5, and
-        for more than 2 million triplets one tenth is held out once.
+        or as many as there are answers; for more than 2 million triplets one tenth is held out
+        once.
     random_state : int, Generator or None
         For dealing answers to folds.
     tell : function of str
@@ -90,7 +92,7 @@ def analyse(
     Analysis
     """
     predicted = np.full(len(triplets), np.nan)
-    n_fits, how = _plan(folds, len(triplets))
+    n_fits, how = _plan(folds, len(triplets), len(np.unique(triplets.groups("answer"))))
     if n_fits:
         n_splits = n_fits if n_fits > 1 else SHARE
         splits = TripletKFold(n_splits, random_state=random_state).split(triplets)
@@ -139,11 +141,16 @@ def analyse_stored(estimator: Embedder, stored: StoredTriplets) -> Analysis:
     return Analysis(model, None, counts, unknown, [], [str(w.message) for w in caught])
 
 
-def _plan(folds: int | None, n_rows: int) -> tuple[int, str]:
+def _plan(folds: int | None, n_rows: int, n_answers: int) -> tuple[int, str]:
     """How many fits judge the map, and how to say so."""
     if folds is None and n_rows > MANY:
         return 1, "one tenth of the answers is predicted by a map of the others"
-    n_folds = FOLDS if folds is None else folds
+    if folds is None:
+        n_folds = min(FOLDS, n_answers) if n_answers > 1 else 0
+    else:
+        n_folds = check_whole("folds", folds, least=0, most=max(n_answers, 2))
+        if n_folds == 1:
+            raise ValueError("folds must be 0, or at least 2: one part leaves nothing to fit")
     return n_folds, f"each answer is predicted by a map of the others, in {n_folds} parts"
 
 

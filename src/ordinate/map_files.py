@@ -43,6 +43,8 @@ def write_map(
     for k, coordinates in enumerate(np.asarray(points, dtype=float).T, start=1):
         table[f"{DIMENSION}{k}"] = pa.array(coordinates, from_pandas=True)
     for name, values in columns.items():
+        if name in table:
+            raise ValueError(f"a map has a column {name!r} of its own: name yours otherwise")
         table[name] = pa.array(values, from_pandas=True)
     with whole_file(path) as partial:
         csv.write_csv(pa.table(table), partial)

@@ -79,11 +79,18 @@ def choose(
             store_of(triplets).counts[0], n_components
         ):
             name, reason = "loe", "very many questions about few landmarks"
-        elif len(triplets) < FEW * triplets.n_items * n_components:
+        elif _n_answers(triplets) < FEW * triplets.n_items * n_components:
             given.setdefault("regularization", RIDGE)
             reason += f"; with a ridge of {given['regularization']:g}, as answers are few"
     estimator = {method.name: method.estimator for method in METHODS}[name]
     unknown = sorted(set(given) - set(estimator().get_params()))
     if unknown:
-        raise ValueError(f"method {name} has no option {', '.join(unknown)}")
+        words = [{"n_starts": "starts"}.get(option, option) for option in unknown]
+        raise ValueError(f"method {name} has no option {', '.join(words)}")
     return Choice(estimator(n_components, **given), name, reason)
+
+
+def _n_answers(triplets: Triplets | StoredTriplets) -> float:
+    """Rows counted by their weight, where that is known without reading a file."""
+    weight = getattr(triplets, "weight", None)
+    return len(triplets) if weight is None else float(weight.sum())

@@ -188,7 +188,7 @@ def minimise_plainly(
     from scipy.optimize import minimize
 
     evaluate = _objective(store, loss, regularization)
-    history: list[float] = []
+    history = [evaluate(start)[0] / store.total]
 
     def flat(coordinates: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = evaluate(beside(start, coordinates.reshape(start.shape)))

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -80,7 +81,7 @@ def write_run(
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
     }
-    coloured = {} if looks.colour is None else {str(looks.colour_name): looks.colour}
+    coloured = {} if looks.colour is None else {_free_name(str(looks.colour_name)): looks.colour}
     write_map(folder / "embedding.csv", labels, model.embedding_, columns | coloured)
     tell("figure")
     figure = plot_map(
@@ -155,7 +156,8 @@ def fingerprint(path: str | os.PathLike) -> str:
     """Return the SHA-256 of a file, or of the files of a folder in the order of their names."""
     digest = hashlib.sha256()
     path = Path(path)
-    for name in sorted(path.iterdir()) if path.is_dir() else [path]:
+    files = [p for p in sorted(path.iterdir()) if p.is_file()] if path.is_dir() else [path]
+    for name in files:
         with open(name, "rb") as file:
             while block := file.read(BLOCK):
                 digest.update(block)
@@ -204,6 +206,12 @@ def _page(
             "where": held_out.how,
         },
     )
+
+
+def _free_name(name: str) -> str:
+    """Return a name for a column of items that none of ours has."""
+    ours = name in ("label", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
+    return f"items_{name}" if ours else name
 
 
 def _percent(analysis: Analysis) -> str:

@@ -87,6 +87,7 @@ def _interrupt(*_: Any) -> NoReturn:
 
 
 def _explain(error: Exception) -> tuple[str, int]:
+    from ordinate._device import DeviceError
     from ordinate.datasets import DownloadError
     from ordinate.readers import ReadError
 
@@ -96,19 +97,21 @@ def _explain(error: Exception) -> tuple[str, int]:
         return _as_options(str(error)), UNREADABLE
     if isinstance(error, DownloadError):
         return str(error).replace("path=", "--data "), UNREADABLE
+    if isinstance(error, FileExistsError) and error.errno is None:  # said of our own output
+        return str(error), UNWRITABLE
     if isinstance(error, OSError) and error.errno is None:  # said of a file that is read
         return str(error), UNREADABLE
     if isinstance(error, OSError):
-        return f"cannot write: {error}", UNWRITABLE
-    if isinstance(error, (ValueError, TypeError, MemoryError, ImportError)):
-        return str(error), WRONG_USE
+        return f"a file cannot be read or written: {error}", UNWRITABLE
+    if isinstance(error, (ValueError, TypeError, MemoryError, ImportError, DeviceError)):
+        return _as_options(str(error)), WRONG_USE
     return f"{type(error).__name__}: {error} (--debug shows where)", 1
 
 
 def _as_options(message: str) -> str:
     """Name options as they are written here: ``layout='plain'`` is ``--layout plain``."""
     return re.sub(
-        r"\b(layout|odd|positive|first_id)=('?)(\w+)\2",
+        r"\b(layout|odd|positive|first_id|device)=('?)([\w:-]+)\2",
         lambda found: f"--{found[1].replace('_', '-')} {found[3]}",
         message,
     )

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -12,23 +12,52 @@ COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 
 
-def read_answers(
-    file: Path,
-    layout: str,
-    columns: str | None,
-    first_id: int | None,
-    odd: str | None,
-    positive: str | None,
-    keep_checks: bool,
-    exclude_participants: str | None,
-    min_response_time: float | None,
-) -> Any:
-    """Read a file with the options that all commands share."""
-    from ordinate import readers, storage
+class Options(NamedTuple):
+    """How a file is to be read, as all commands ask for it."""
+
+    layout: str
+    columns: str | None
+    first_id: int | None
+    odd: str | None
+    positive: str | None
+    keep_checks: bool
+    exclude_participants: str | None
+    min_response_time: float | None
+    memory_limit: str | None = None
+
+    def given(self) -> list[str]:
+        """Names of the options that were given and that only readers understand."""
+        plain = Options("auto", None, None, None, None, False, None, None, self.memory_limit)
+        return [
+            f"--{name.replace('_', '-')}"
+            for name, value, usual in zip(self._fields, self, plain, strict=True)
+            if value != usual
+        ]
+
+
+def find_stored(file: Path, options: Options) -> Any:
+    """Return triplets in the fast layout, or too large for memory; None for all else."""
+    from ordinate import storage
+    from ordinate._memory import memory_size
+
+    memory_size(options.memory_limit)
+    stored = storage.find(file, memory_limit=options.memory_limit)
+    if stored is not None and options.given():
+        raise shell.CommandError(
+            f"{file} is in the fast layout, or larger than memory, and read as rows alone: "
+            f"{', '.join(options.given())} cannot apply to it",
+            shell.WRONG_USE,
+        )
+    return stored
+
+
+def read_answers(file: Path, options: Options) -> Any:
+    """Read a file into memory."""
+    from ordinate import readers
     from ordinate._memory import in_words
 
-    stored = storage.find(file)
-    if stored is not None and layout == "auto" and columns is None:
+    stored = find_stored(file, options)
+    if stored is not None:
         if not stored.fits:
             raise shell.CommandError(
                 f"{file} has {len(stored):,} rows, too many for {in_words(stored.memory_limit)} of "
@@ -39,14 +68,14 @@ def read_answers(
         return readers.Reading(triplets, "fast", len(triplets), len(triplets), [])
     return readers.read(
         file,
-        layout=layout.replace("-", "_"),
-        columns=shell.roles(columns),
-        first_id=first_id,
-        odd=odd,
-        positive=positive,
-        keep_checks=keep_checks,
-        exclude_participants=shell.names(exclude_participants),
-        min_response_time=min_response_time,
+        layout=options.layout.replace("-", "_"),
+        columns=shell.roles(options.columns),
+        first_id=options.first_id,
+        odd=options.odd,
+        positive=options.positive,
+        keep_checks=options.keep_checks,
+        exclude_participants=shell.names(options.exclude_participants),
+        min_response_time=options.min_response_time,
     )
 
 
@@ -77,8 +106,7 @@ def check(
     """
     from ordinate.advice import problems
 
-    reading = read_answers(
-        file,
+    options = Options(
         layout,
         columns,
         first_id,
@@ -88,6 +116,7 @@ def check(
         exclude_participants,
         min_response_time,
     )
+    reading = read_answers(file, options)
     found = problems(reading.triplets, reading.notes)
     summary = reading.triplets.summarise()
     if as_json:
@@ -145,12 +174,7 @@ def convert(
     from ordinate import storage
 
     _refuse_existing(output, force)
-    if fast and storage.find(file) is not None:
-        storage.convert(file, output, memory_limit=memory_limit)
-        shell.say(f"{len(storage.open_triplets(output)):,} triplets in {output}", quiet)
-        return
-    reading = read_answers(
-        file,
+    options = Options(
         layout,
         columns,
         first_id,
@@ -159,7 +183,13 @@ def convert(
         keep_checks,
         exclude_participants,
         min_response_time,
+        memory_limit,
     )
+    if fast and find_stored(file, options) is not None:
+        storage.convert(file, output, memory_limit=memory_limit)
+        shell.say(f"{len(storage.open_triplets(output)):,} triplets in {output}", quiet)
+        return
+    reading = read_answers(file, options)
     for note in reading.notes:
         shell.say(f"note: {note}", quiet)
     if fast:
@@ -237,6 +267,11 @@ def _noise(text: str) -> str | float:
 def _refuse_existing(path: Path, force: bool) -> None:
     if path.exists() and not force:
         raise shell.CommandError(f"{path} exists: --force replaces it", shell.UNWRITABLE)
+    if path.is_dir() and any(path.iterdir()) and not (path / "about.json").exists():
+        raise shell.CommandError(
+            f"{path} is a folder of other things, which --force does not replace: name another",
+            shell.UNWRITABLE,
+        )
 
 
 def write_table(path: Path, table: Any) -> None:

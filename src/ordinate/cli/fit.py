@@ -3,16 +3,20 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import read_answers
+from ordinate.cli.data import Options, find_stored, read_answers
 from ordinate.cli.maps import Colour, Images, Items, find_looks
 
 JUDGED = "--folds 0 judges nothing"
-STREAMED = "streamed, being larger than memory"
+FILES = ("embedding.csv", "embedding.png", "embedding.svg", "report.html", "run.json")
+ENDINGS = {
+    *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".npy", ".parquet", ".feather", ".arrow"),
+    *(".gz", ".zip"),
+}
 
 
 @shell.command
@@ -40,7 +44,9 @@ def fit(
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
-        typer.Option(help=f"Parts that answers are held out in, to judge the map; {JUDGED}."),
+        typer.Option(
+            help=f"Parts that answers are held out in, to judge the map; {JUDGED}.", min=0
+        ),
     ] = None,
     noise: Annotated[str | None, typer.Option(help="btl or thurstone, for ste and loe.")] = None,
     regularization: Annotated[
@@ -71,53 +77,34 @@ def fit(
     ordinate fit answers.csv --images pictures/ --items items.csv --colour kind
     ```
     """
+    from ordinate._writing import check_replaceable
     from ordinate.backends.compiling import compile_beside
 
-    folder = file.with_name(f"{file.name.split('.')[0]}-map") if output is None else output
-    if folder.exists() and not force:
-        raise shell.CommandError(
-            f"{folder} exists: --force replaces it, -o names another", shell.UNWRITABLE
-        )
+    folder = file.with_name(f"{stem(file.name)}-map") if output is None else output
+    if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
+        raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
+    check_replaceable(folder, force, FILES)
     end_compiling = compile_beside()
-    from ordinate import analysis, methods, storage
+    from ordinate import analysis, methods
     from ordinate._writing import whole_folder
-    from ordinate.advice import problems
     from ordinate.run_folder import Story, fingerprint, write_run
 
+    options = Options(
+        layout,
+        columns,
+        first_id,
+        odd,
+        positive,
+        keep_checks,
+        exclude_participants,
+        min_response_time,
+        memory_limit,
+    )
     total = 7 + (analysis.FOLDS if folds is None else folds)
     with shell.stages(total, quiet) as stages:
         stages.begin("reading")
-        stored = storage.find(file) if layout == "auto" and columns is None else None
-        if stored is not None and memory_limit is not None:
-            stored = storage.open_triplets(file, memory_limit=memory_limit)
-        streamed = stored is not None and not stored.fits
-        if streamed:
-            triplets: Any = stored
-            notes = [f"{STREAMED}: no answers were held out, and the data check was left out"]
-            found: list = []
-            summary: Any = analysis.Brief(len(triplets), triplets.n_items)
-            source = {"layout": "fast", "rows": len(triplets), "rows used": len(triplets)}
-        else:
-            reading = read_answers(
-                file,
-                layout,
-                columns,
-                first_id,
-                odd,
-                positive,
-                keep_checks,
-                exclude_participants,
-                min_response_time,
-            )
-            triplets, notes = reading.triplets, reading.notes
-            stages.begin("checking")
-            found = problems(triplets, notes)
-            summary = triplets.summarise()
-            source = {
-                "layout": reading.layout,
-                "rows": reading.n_rows,
-                "rows used": reading.n_used,
-            }
+        source = read_source(file, options, dimensions)
+        triplets = source.triplets
         looks = find_looks([str(label) for label in triplets.labels], images, items, colour)
         choice = methods.choose(
             triplets,
@@ -131,7 +118,7 @@ def fit(
             random_state=seed,
         )
         end_compiling()
-        if streamed:
+        if source.streamed:
             stages.begin("the map, streamed")
             result = analysis.analyse_stored(choice.estimator, triplets)
         else:
@@ -139,22 +126,58 @@ def fit(
                 choice.estimator, triplets, folds=folds, random_state=seed, tell=stages.begin
             )
         stages.begin("hash of the input")
-        source = {"file": str(file), "sha256": fingerprint(file)} | source
+        origin = {"file": str(file), "sha256": fingerprint(file)} | source.origin
         story = Story(
             title=title or file.name,
             method=choice.name,
             reason=choice.reason,
             settings=plain(choice.estimator.get_params(deep=False)) | {"folds": folds},
-            source=source,
-            notes=notes,
-            problems=found,
-            summary=summary,
+            source=origin,
+            notes=source.notes,
+            problems=source.problems,
+            summary=source.summary,
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
-        with whole_folder(folder, force=force) as partial:
+        with whole_folder(folder, force=force, own=FILES) as partial:
             record = write_run(partial, result, story, looks, stages.begin)
     report(folder, record, result.warnings, quiet, as_json)
+
+
+class Source(NamedTuple):
+    """What a file holds, read into memory or to be streamed."""
+
+    triplets: Any
+    streamed: bool
+    notes: list[str]
+    problems: list
+    summary: Any
+    origin: dict[str, Any]
+
+
+def read_source(file: Path, options: Options, dimensions: int) -> Source:
+    """Read and check a file; one that is larger than memory is only opened."""
+    from ordinate.advice import problems
+    from ordinate.analysis import Brief
+
+    stored = find_stored(file, options)
+    if stored is not None and not stored.fits:
+        n_rows = len(stored)
+        note = "larger than memory: no answers were held out, and the data check was left out"
+        origin = {"layout": "streamed", "rows": n_rows, "rows used": n_rows}
+        return Source(stored, True, [note], [], Brief(n_rows, stored.n_items), origin)
+    reading = read_answers(file, options)
+    triplets = reading.triplets
+    origin = {"layout": reading.layout, "rows": reading.n_rows, "rows used": reading.n_used}
+    found = problems(triplets, reading.notes, dimensions)
+    return Source(triplets, False, reading.notes, found, triplets.summarise(), origin)
+
+
+def stem(name: str) -> str:
+    """Return a file's name without the endings of formats."""
+    while Path(name).suffix.lower() in ENDINGS:
+        name = Path(name).stem
+    return name
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:
@@ -192,4 +215,4 @@ def report(
             f"held-out accuracy {held_out['accuracy']:.1%} ± {held_out['error']:.1%} "
             f"({held_out['how']})"
         )
-    typer.echo(f"{folder}/: embedding.csv, embedding.png, embedding.svg, report.html, run.json")
+    typer.echo(f"{folder}/: {', '.join(FILES)}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import read_answers
+from ordinate.cli.data import Options, read_answers
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 
@@ -95,8 +95,7 @@ def score(
     from ordinate.metrics import correct
 
     found = _readable(read_map, embedding)
-    triplets = read_answers(
-        file,
+    options = Options(
         layout,
         columns,
         first_id,
@@ -105,7 +104,8 @@ def score(
         keep_checks,
         exclude_participants,
         min_response_time,
-    ).triplets
+    )
+    triplets = read_answers(file, options).triplets
     row_of = {label: row for row, label in enumerate(found.labels)}
     rows = np.array([row_of.get(str(label), -1) for label in triplets.labels])
     unknown = triplets.labels[rows < 0].tolist()
@@ -116,10 +116,15 @@ def score(
         )
     right = correct(found.points, rows[triplets.rows])
     accuracy = float(np.average(right, weights=triplets.weight))
+    nowhere = np.isnan(found.points).any(axis=1)
+    unknown_rows = int(nowhere[rows[triplets.rows]].any(axis=1).sum())
     if as_json:
-        typer.echo(json.dumps({"accuracy": accuracy, "triplets": len(triplets)}))
-    else:
-        typer.echo(f"{accuracy:.2%} of {len(triplets):,} triplets")
+        record = {"accuracy": accuracy, "triplets": len(triplets), "without_place": unknown_rows}
+        typer.echo(json.dumps(record))
+        return
+    typer.echo(f"{accuracy:.2%} of {len(triplets):,} triplets")
+    if unknown_rows:
+        typer.echo(f"{unknown_rows:,} of them name items without a place, and count half")
 
 
 def find_looks(
@@ -143,11 +148,13 @@ def find_looks(
         )
     if colour is not None and all(value is None for value in columns[colour]):
         raise shell.CommandError(f"the column {colour!r} has no values", shell.WRONG_USE)
-    return Looks(
-        None if images is None else _pictures(images, labels),
-        None if colour is None else columns[colour],
-        colour,
-    )
+    pictures = None if images is None else _pictures(images, labels)
+    if pictures is not None and len(pictures) < len(labels):
+        bare = [label for label in labels if label not in pictures]
+        shell.say(
+            f"note: pictures for {len(pictures):,} of {len(labels):,} items; none for {bare[:5]}"
+        )
+    return Looks(pictures, None if colour is None else columns[colour], colour)
 
 
 def _pictures(folder: Path, labels: list[str]) -> dict[str, Path]:
@@ -158,16 +165,31 @@ def _pictures(folder: Path, labels: list[str]) -> dict[str, Path]:
     files |= {p.stem: p for p in files.values()}
     found = {}
     for label in labels:
-        for name in (label, Path(label).name, Path(label).stem):
+        last = Path(label)
+        is_file = last.suffix.lower() in PICTURES
+        for name in (label, last.name, last.stem) if is_file else (label, last.name):
             if name in files:
                 found[label] = files[name]
                 break
+    for path in set(found.values()):
+        _check_picture(path)
     if not found:
         raise shell.CommandError(
             f"--images {folder}: no picture there is named by a label, such as {labels[:3]}",
             shell.UNREADABLE,
         )
     return found
+
+
+def _check_picture(path: Path) -> None:
+    """Find out before a long fit whether a picture can be drawn."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            picture.verify()
+    except Exception as error:
+        raise shell.CommandError(f"{path} is not a picture: {error}", shell.UNREADABLE) from None
 
 
 def _item_columns(path: Path, labels: list[str]) -> dict[str, list]:
@@ -184,7 +206,12 @@ def _item_columns(path: Path, labels: list[str]) -> dict[str, list]:
         raise shell.CommandError(
             f"--items {path} needs a column label; it has {', '.join(table)}", shell.UNREADABLE
         )
-    row_of = {label: row for row, label in enumerate(table.pop("label"))}
+    names = table.pop("label")
+    row_of = {label: row for row, label in enumerate(names)}
+    if len(row_of) < len(names):
+        raise shell.CommandError(
+            f"--items {path}: some labels occur more than once", shell.UNREADABLE
+        )
     missing = [label for label in labels if label not in row_of]
     if missing:
         raise shell.CommandError(

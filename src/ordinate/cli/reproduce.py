@@ -10,6 +10,8 @@ import typer
 
 from ordinate.cli import _shell as shell
 
+OWN = ("README.md", "figure.png", "figure.svg", "results.csv")
+
 
 @shell.command
 def reproduce(
@@ -41,6 +43,7 @@ def reproduce(
     ```
     """
     from ordinate._checks import check_choice
+    from ordinate._writing import check_replaceable
     from ordinate.experiments import EXPERIMENTS
     from ordinate.experiments._frame import SCALES
 
@@ -51,10 +54,7 @@ def reproduce(
     check_choice("the experiment", name, EXPERIMENTS)
     check_choice("scale", scale, SCALES)
     folder = Path(f"reproduce-{name}") if output is None else output
-    if folder.exists() and not force:
-        raise shell.CommandError(
-            f"{folder} exists: --force replaces it, -o names another", shell.UNWRITABLE
-        )
+    check_replaceable(folder, force, OWN)
     experiment = EXPERIMENTS[name]
     cells = experiment.cells(scale)
     if trials is not None:
@@ -135,7 +135,7 @@ def write(
 
     verdicts = experiment.judge(rows)
     command = shlex.join(["ordinate", *sys.argv[1:]])
-    with whole_folder(folder, force=force) as partial:
+    with whole_folder(folder, force=force, own=OWN) as partial:
         write_rows(partial / "results.csv", rows)
         drawn = experiment.draw(rows)
         save(drawn, partial / "figure.png", dpi=150)

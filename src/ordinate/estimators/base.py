@@ -1,6 +1,7 @@
 """What all estimators share."""
 
 import sys
+import warnings
 from os import PathLike
 from tempfile import gettempdir
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ordinate._arrays import on_host
 from ordinate._checks import check_whole
 from ordinate._device import choose_device, describe_device
 from ordinate._memory import in_words
@@ -49,6 +51,12 @@ class Embedder(BaseEstimator):
         stored = find(X, n_items=self.n_items)
         if stored is None:
             return as_triplets(X, n_items=self.n_items)
+        if self.device_ != "cpu" and not stored.fits:
+            raise MemoryError(
+                f"{stored.path} is larger than the limit of {in_words(stored.memory_limit)}, "
+                "and what goes to a device must fit in memory first: raise the limit, or use "
+                "device='cpu', which streams"
+            )
         where = "read into memory" if stored.fits or not self._streams else "streamed"
         self._say(
             f"{stored.path}: {len(stored):,} rows, {where}; the memory limit is "
@@ -76,7 +84,8 @@ class Embedder(BaseEstimator):
             raise MemoryError(
                 f"about {in_words(needed)} of memory are needed for {triplets.n_items:,} items, "
                 f"but the memory limit is {in_words(triplets.memory_limit)}: raise it "
-                "(open_triplets(path, memory_limit=...)), or take fewer landmarks or dimensions"
+                "(open_triplets(path, memory_limit=...), or --memory-limit), or take fewer "
+                "landmarks or dimensions"
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
@@ -106,6 +115,27 @@ class Embedder(BaseEstimator):
         check_is_fitted(self, "embedding_")
         questions = over_labels(X, self.labels_)
         return float(np.average(correct(self.embedding_, questions.rows), weights=questions.weight))
+
+    def _placed(self, store: Any, points: np.ndarray) -> np.ndarray:
+        """Take the places away from items that no triplet mentions, and warn of parts."""
+        missing = on_host(store.counts).sum(axis=0) == 0
+        if missing.any():
+            points = np.where(missing[:, None], np.nan, points)
+            warnings.warn(
+                f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
+                f"{names_of(self.labels_[missing])}",
+                UserWarning,
+                stacklevel=3,
+            )
+        n_parts = store.n_parts()
+        if n_parts > 1:
+            warnings.warn(
+                f"the items fall into {n_parts:,} parts that no triplet connects: how the parts "
+                "lie to each other is arbitrary. Embed them one by one, or ask questions across",
+                UserWarning,
+                stacklevel=3,
+            )
+        return points
 
     def _say(self, message: str) -> None:
         if self.verbose:

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ordinate._arrays import beside, on_host
 from ordinate._checks import check_choice, check_number, check_whole, random_generator
 from ordinate._parallel import single_threaded_blas
-from ordinate.estimators.base import Embedder, names_of, over_labels
+from ordinate.estimators.base import Embedder, over_labels
 from ordinate.estimators.loe import LOE
 from ordinate.landmark_choice import asks_about_landmarks
 from ordinate.losses import Loss
@@ -91,7 +91,8 @@ class GradientEmbedder(Embedder):
             self._say(f"start {best + 1} of {n_starts} is the best: {self.start_.name}")
         self.embedding_ = principal_axes(self._placed(store, on_host(found.points)))
         self.history_ = np.array(found.history)
-        self.loss_ = float(self.history_[-1])
+        ridge = options["regularization"] / 2 * float((np.nan_to_num(self.embedding_) ** 2).sum())
+        self.loss_ = float(self.history_[-1]) - ridge / store.total
         self.n_iter_ = found.n_iter
         self.n_passes_ = store.n_passes
         self.converged_ = found.converged
@@ -193,27 +194,6 @@ class GradientEmbedder(Embedder):
     def _watch(self, value: float, points: np.ndarray, left: float) -> None:
         if self.verbose > 1:
             self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
-
-    def _placed(self, store: AnyTriplets, points: np.ndarray) -> np.ndarray:
-        """Take the places away from items that no triplet mentions, and warn of parts."""
-        missing = on_host(store.counts).sum(axis=0) == 0
-        if missing.any():
-            points = np.where(missing[:, None], np.nan, points)
-            warnings.warn(
-                f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
-                f"{names_of(self.labels_[missing])}",
-                UserWarning,
-                stacklevel=3,
-            )
-        n_parts = store.n_parts()
-        if n_parts > 1:
-            warnings.warn(
-                f"the items fall into {n_parts:,} parts that no triplet connects: how the parts "
-                "lie to each other is arbitrary. Embed them one by one, or ask questions across",
-                UserWarning,
-                stacklevel=3,
-            )
-        return points
 
 
 def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:

@@ -52,9 +52,10 @@ class STE(GradientEmbedder):
         Centred, along its principal axes. Items in no triplet are NaN, and a warning names them.
     labels_ : ndarray, shape (n_items,)
     loss_ : float
-        Mean loss of an answer.
+        Mean loss of an answer, without the ridge.
     history_ : ndarray
-        The same at the start and after each step, of the batch at hand where there are batches.
+        The same with the ridge, at the start and after each step; of the batch at hand where there
+        are batches.
     n_iter_ : int
     n_passes_ : float
         Passes over the triplets, those of the start included, samples by their share; over all

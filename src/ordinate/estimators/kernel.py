@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ordinate import losses
 from ordinate._checks import check_number, check_whole
 from ordinate._parallel import single_threaded_blas
-from ordinate.estimators.base import Embedder, names_of
+from ordinate.estimators.base import Embedder
 from ordinate.kernel_forms import (
     Projection,
     check_memory,
@@ -73,16 +73,7 @@ class KernelEmbedder(Embedder):
                 store, loss, project, tol=tol, max_iter=max_iter, watch=self._watch
             )
         self.kernel_ = found.K
-        self.embedding_ = principal_axes(_leading(found.K, n_components))
-        missing = store.counts.sum(axis=0) == 0
-        if missing.any():
-            self.embedding_[missing] = np.nan
-            warnings.warn(
-                f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
-                f"{names_of(self.labels_[missing])}",
-                UserWarning,
-                stacklevel=2,
-            )
+        self.embedding_ = principal_axes(self._placed(store, _leading(found.K, n_components)))
         self.history_ = np.array(found.history)
         self.loss_ = float(self.history_[-1])
         self.n_iter_ = found.n_iter

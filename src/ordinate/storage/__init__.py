@@ -72,10 +72,12 @@ def open_triplets(
     return GroupedTriplets(grouped, n_items, memory_limit)
 
 
-def find(data: Any, *, n_items: int | None = None) -> StoredTriplets | None:
+def find(
+    data: Any, *, n_items: int | None = None, memory_limit: int | str | None = None
+) -> StoredTriplets | None:
     """Return stored triplets if that is what ``data`` is; None for all that readers take.
 
-    That are opened ones, files of the fast layout, and plain files too large for memory.
+    That are opened ones, files of the fast layout, and plain files too large for the memory limit.
     """
     if isinstance(data, StoredTriplets):
         if n_items not in (None, data.n_items):
@@ -85,12 +87,12 @@ def find(data: Any, *, n_items: int | None = None) -> StoredTriplets | None:
         return None
     grouped = open_grouped(Path(data))
     if grouped is not None:
-        return GroupedTriplets(grouped, n_items)
+        return GroupedTriplets(grouped, n_items, memory_limit)
     try:
         table = open_table(Path(data))
     except (OSError, ValueError):
         return None  # another layout, or no file at all: readers know what to say
-    stored = PlainTriplets(table, n_items)
+    stored = PlainTriplets(table, n_items, memory_limit)
     return stored if 4 * table.n_bytes > stored.memory_limit else None
 
 
