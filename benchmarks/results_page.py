@@ -26,10 +26,9 @@ compiled and their steps know the curvature, so that they are far faster than th
 compares LOE with; [cblearn's](maps.md) are 28 to 1400 times slower.
 """
 REMARKS = {
-    "scaling": "Run with one trial instead of three.",
-    "warm-start": "Run with one trial instead of three. LOE-STE drops the landmark triplets after "
-    "the start, as in the paper, and so ends with the error of the rest of the budget; [all of "
-    "them may stay](maps.md). Our spectral start needs no landmarks.",
+    "warm-start": "LOE-STE drops the landmark triplets after the start, as in the paper, and so "
+    "ends with the error of the rest of the budget; [all of them may stay](maps.md). Our spectral "
+    "start needs no landmarks.",
     "food": "The deviation is of our making: from any start STE takes some 23 passes over 250,320 "
     "triplets here, less than a tenth of a second, so that 25 rankings cost more than they save; "
     "the paper's STE took a hundred times as long. The figure here is drawn without the dishes' "
