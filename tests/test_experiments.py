@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from ordinate import sample_points, sample_triplets
 from ordinate.cli import app
+from ordinate.cli.reproduce import choose_cells
 from ordinate.experiments import EXPERIMENTS
 from ordinate.experiments._frame import mean_by
 
@@ -63,6 +64,7 @@ def test_the_list_and_wrong_use(tmp_path, monkeypatch):
     assert all(name in output for name in EXPERIMENTS)
     assert "must be one of" in reproduce("unheard-of", code=2).stderr
     assert "scale must be one of" in reproduce("food", "--scale", "huge", code=2).stderr
+    assert "a run is n=2000" in reproduce("scaling", "--only", "n=7", code=2).stderr
     Path("out").mkdir()
     assert "--force" in reproduce("frontier", "-o", "out", code=4).stderr
 
@@ -77,6 +79,12 @@ def test_no_data_is_said_and_digits_offered_by_name(tmp_path, monkeypatch):
     assert "could not be fetched" in result.stderr
     assert "--data digits" in result.stderr
     assert not Path("reproduce-mnist").exists()
+
+
+def test_some_runs_only():
+    cells = EXPERIMENTS["scaling"].cells("paper")
+    kept = choose_cells(cells, ["n=20000", "n=100000", "trial=0"])
+    assert [cell["n"] for cell in kept] == [20_000, 100_000]
 
 
 def test_means():

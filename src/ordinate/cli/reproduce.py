@@ -29,6 +29,10 @@ def reproduce(
     trials: Annotated[
         int | None, typer.Option(help="At most so many trials of each setting.", min=1)
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only runs with this setting, as in n=20000; may repeat."),
+    ] = None,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -59,6 +63,7 @@ def reproduce(
     cells = experiment.cells(scale)
     if trials is not None:
         cells = [cell for cell in cells if cell["trial"] < trials]
+    cells = choose_cells(cells, only or [])
     announce(experiment, cells, quiet)
     began = time.perf_counter()
     rows: list[dict] = []
@@ -68,6 +73,23 @@ def reproduce(
         keep(rows, folder)
         raise
     write(experiment, rows, scale, folder, force, time.perf_counter() - began)
+
+
+def choose_cells(cells: list[dict], only: list[str]) -> list[dict]:
+    """Keep the cells with one of the values asked for, of each setting that is named."""
+    wanted: dict[str, set[str]] = {}
+    for text in only:
+        key, _, value = text.partition("=")
+        wanted.setdefault(key.strip(), set()).add(value.strip())
+    kept = [
+        cell
+        for cell in cells
+        if all(str(cell.get(key)) in values for key, values in wanted.items())
+    ]
+    if not kept:
+        known = ", ".join(f"{key}={value}" for key, value in cells[0].items())
+        raise shell.CommandError(f"--only leaves no runs; a run is {known}", shell.WRONG_USE)
+    return kept
 
 
 def announce(experiment: Any, cells: list[dict], quiet: bool) -> None:
