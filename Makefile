@@ -25,13 +25,13 @@ format: .venv/.dev
 bench: .venv/.core
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# cblearn needs NumPy 1: an environment of its own. DATA names a folder with real sets, if any.
+# cblearn needs NumPy 1, and newer versions of pyarrow NumPy 2: an environment of its own. DATA names a folder with real sets, if any.
 peers: .venv-peers/.ready
 	.venv-peers/bin/python benchmarks/peers_cblearn.py $(if $(DATA),--data $(DATA)) $(ARGS)
 
 .venv-peers/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet -e . 'cblearn==0.4.0' 'numpy<2'
+	.venv-peers/bin/python -m pip install --quiet -e . 'cblearn==0.4.0' 'numpy<2' 'pyarrow<20'
 	touch $@
 
 .venv/.core: pyproject.toml

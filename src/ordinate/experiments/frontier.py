@@ -114,8 +114,8 @@ def judge(rows: list[Row]) -> list[Verdict]:
     """Ours are as accurate and faster."""
     seconds = mean_by(rows, "design", "method", value="seconds")
     error = mean_by(rows, "design", "method", value="scaled")
-    verdicts = []
-    for design in ("uniform", "landmarks"):
+    verdicts: list[Verdict] = []
+    for design in dict.fromkeys(r["design"] for r in rows):
         for name in ("STE", "SOE"):
             ours, peer = (design, name), (design, f"cblearn {name}")
             if peer not in seconds:
@@ -131,6 +131,8 @@ def judge(rows: list[Row]) -> list[Verdict]:
                 )
             )
     alone, finished = ("landmarks", "LOE"), ("landmarks", "LOE, finished")
+    if alone not in seconds:
+        return verdicts
     verdicts.append(
         Verdict(
             "LOE is the fastest on landmark triplets, and finishing costs little",
