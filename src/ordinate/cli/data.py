@@ -25,6 +25,11 @@ class Options(NamedTuple):
     min_response_time: float | None
     memory_limit: str | None = None
 
+    @classmethod
+    def of(cls, parameters: dict[str, Any]) -> "Options":
+        """Take the options among a command's parameters, given as its ``locals()``."""
+        return cls(**{name: parameters[name] for name in cls._fields if name in parameters})
+
     def given(self) -> list[str]:
         """Names of the options that were given and that only readers understand."""
         plain = Options("auto", None, None, None, None, False, None, None, self.memory_limit)
@@ -106,16 +111,7 @@ def check(
     """
     from ordinate.advice import problems
 
-    options = Options(
-        layout,
-        columns,
-        first_id,
-        odd,
-        positive,
-        keep_checks,
-        exclude_participants,
-        min_response_time,
-    )
+    options = Options.of(locals())
     reading = read_answers(file, options)
     found = problems(reading.triplets, reading.notes)
     summary = reading.triplets.summarise()
@@ -174,17 +170,7 @@ def convert(
     from ordinate import storage
 
     _refuse_existing(output, force)
-    options = Options(
-        layout,
-        columns,
-        first_id,
-        odd,
-        positive,
-        keep_checks,
-        exclude_participants,
-        min_response_time,
-        memory_limit,
-    )
+    options = Options.of(locals())
     if fast and find_stored(file, options) is not None:
         storage.convert(file, output, memory_limit=memory_limit)
         shell.say(f"{len(storage.open_triplets(output)):,} triplets in {output}", quiet)

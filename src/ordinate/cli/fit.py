@@ -89,17 +89,7 @@ def fit(
     from ordinate._writing import whole_folder
     from ordinate.run_folder import Story, fingerprint, write_run
 
-    options = Options(
-        layout,
-        columns,
-        first_id,
-        odd,
-        positive,
-        keep_checks,
-        exclude_participants,
-        min_response_time,
-        memory_limit,
-    )
+    options = Options.of(locals())
     total = 7 + (analysis.FOLDS if folds is None else folds)
     with shell.stages(total, quiet) as stages:
         stages.begin("reading")

@@ -95,16 +95,7 @@ def score(
     from ordinate.metrics import correct
 
     found = _readable(read_map, embedding)
-    options = Options(
-        layout,
-        columns,
-        first_id,
-        odd,
-        positive,
-        keep_checks,
-        exclude_participants,
-        min_response_time,
-    )
+    options = Options.of(locals())
     triplets = read_answers(file, options).triplets
     row_of = {label: row for row, label in enumerate(found.labels)}
     rows = np.array([row_of.get(str(label), -1) for label in triplets.labels])

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from abc import ABC, abstractmethod
 from os import PathLike
 from tempfile import gettempdir
 from typing import Any
@@ -20,15 +21,20 @@ from ordinate.storage import StoredTriplets, find
 from ordinate.triplets import Triplets
 
 
-class Embedder(BaseEstimator):
+class Embedder(BaseEstimator, ABC):
     """A map in ``embedding_`` that answers questions, and how it is asked for."""
 
     _streams = True  # takes triplets that are not in memory
     _by_anchor = False  # and needs the rows of each anchor together
 
+    @abstractmethod
     def fit(self, X: Any, y: Any = None) -> "Embedder":
         """Find the map."""
-        raise NotImplementedError
+
+    def _keep(self, parameters: dict[str, Any]) -> None:
+        """Store what the constructor was given, as it is; called with its ``locals()``."""
+        for name in self._get_param_names():
+            setattr(self, name, parameters[name])
 
     def _prepare(self, X: Any) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,8 +111,9 @@ class GradientEmbedder(Embedder):
             )
         return self
 
+    @abstractmethod
     def _loss(self, n_components: int) -> Loss:
-        raise NotImplementedError
+        """Return the loss that the map minimises."""
 
     def _store(self, triplets: Any) -> AnyTriplets:
         single = self.device_ != "torch-cpu" and self.tol >= SINGLE

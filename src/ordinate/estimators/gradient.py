@@ -93,19 +93,7 @@ class STE(GradientEmbedder):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.noise = noise
-        self.start = start
-        self.n_starts = n_starts
-        self.regularization = regularization
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_items = n_items
-        self.backend = backend
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _loss(self, n_components: int) -> Loss:
         check_choice("noise", self.noise, NOISES)
@@ -144,19 +132,7 @@ class TSTE(GradientEmbedder):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.start = start
-        self.n_starts = n_starts
-        self.regularization = regularization
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_items = n_items
-        self.backend = backend
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _loss(self, n_components: int) -> Loss:
         alpha = max(n_components - 1, 1) if self.alpha is None else self.alpha
@@ -195,19 +171,7 @@ class CKL(GradientEmbedder):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.mu = mu
-        self.start = start
-        self.n_starts = n_starts
-        self.regularization = regularization
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_items = n_items
-        self.backend = backend
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _loss(self, n_components: int) -> Loss:
         return losses.get("ckl", mu=check_number("mu", self.mu, least=0))
@@ -244,19 +208,7 @@ class GNMDS(GradientEmbedder):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.margin = margin
-        self.start = start
-        self.n_starts = n_starts
-        self.regularization = regularization
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_items = n_items
-        self.backend = backend
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _loss(self, n_components: int) -> Loss:
         return losses.get("gnmds", margin=check_number("margin", self.margin, above=0))
@@ -293,19 +245,7 @@ class SOE(GradientEmbedder):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.margin = margin
-        self.start = start
-        self.n_starts = n_starts
-        self.regularization = regularization
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_items = n_items
-        self.backend = backend
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _loss(self, n_components: int) -> Loss:
         return losses.get("soe", margin=check_number("margin", self.margin, above=0))

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -90,8 +91,9 @@ class KernelEmbedder(Embedder):
             )
         return self
 
+    @abstractmethod
     def _form(self, n_components: int) -> tuple[Loss, Projection]:
-        raise NotImplementedError
+        """Return the loss, and the projection after each step."""
 
     def _watch(self, step: int, value: float, K: np.ndarray) -> None:
         if self.verbose > 1:
@@ -144,14 +146,7 @@ class STEKer(KernelEmbedder):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_items = n_items
-        self.backend = backend
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _form(self, n_components: int) -> tuple[Loss, Projection]:
         return losses.get("ste"), project_semidefinite

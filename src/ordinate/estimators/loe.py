@@ -100,16 +100,7 @@ class LOE(Embedder):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.noise = noise
-        self.recovery = recovery
-        self.regularization = regularization
-        self.n_items = n_items
-        self.backend = backend
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None) -> "LOE":
         """Find the map.

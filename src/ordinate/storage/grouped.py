@@ -15,6 +15,7 @@ metadata.
 import json
 import threading
 import zlib
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ KEY = b"ordinate"
 STRETCH = 1 << 20  # rows, at most, that share a checksum or a row group
 
 
-class GroupedFile:
+class GroupedFile(ABC):
     """Rows in the order of their anchors, any of which can be read.
 
     Attributes
@@ -51,6 +52,7 @@ class GroupedFile:
     def __len__(self) -> int:
         return int(self.starts[-1])
 
+    @abstractmethod
     def read(
         self, start: int, stop: int, pairs: np.ndarray, weight: np.ndarray, verify: bool
     ) -> None:
@@ -58,7 +60,6 @@ class GroupedFile:
 
         ``verify`` compares checksums.
         """
-        raise NotImplementedError
 
 
 class FolderFile(GroupedFile):

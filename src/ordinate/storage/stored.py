@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 import weakref
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
@@ -68,7 +69,7 @@ class Buffers:
         self._free.append(array)
 
 
-class StoredTriplets:
+class StoredTriplets(ABC):
     """Triplets in a file, which :func:`ordinate.storage.open_triplets` opens.
 
     Estimators take it like a table: they load it if it fits, and read it anew for every pass if it
@@ -103,8 +104,9 @@ class StoredTriplets:
         """The name of each item; the ids themselves where no labels are known."""
         return np.arange(self.n_items) if self._labels is None else self._labels
 
+    @abstractmethod
     def __len__(self) -> int:
-        raise NotImplementedError
+        """Return the number of rows."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self):,} rows, {self.n_items:,} items)"
@@ -186,12 +188,13 @@ class StoredTriplets:
                 f"{block.weight[at]}"
             )
 
+    @abstractmethod
     def _read(self, parts: list[Part]) -> Iterator[Block]:
-        raise NotImplementedError
+        """Yield the rows of each part."""
 
+    @abstractmethod
     def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
         """Return the triplets in the order of their anchors, and where each anchor starts."""
-        raise NotImplementedError
 
     def needs_copy(self, *, by_anchor: bool) -> bool:
         """Whether streaming begins with a copy in the fast layout, in a temporary folder."""

@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import chain
@@ -23,7 +24,7 @@ HEADER = 128  # bytes of a .npy file before its data
 Rows = tuple[np.ndarray, np.ndarray]  # triplets (k, 3), and weights (k,) or nothing
 
 
-class Writer:
+class Writer(ABC):
     """Takes rows in the order of their anchors; subclasses write a stretch of them."""
 
     def __init__(self, path: Path, n_items: int, labels: list | None, weighted: bool) -> None:
@@ -60,6 +61,7 @@ class Writer:
         """Write what is left, and what is known of the whole."""
         self._flush()
 
+    @abstractmethod
     def abandon(self) -> None:
         """Let go of open files."""
 
@@ -69,8 +71,9 @@ class Writer:
             self._stretch(rows, np.concatenate([weight for _, weight in self._waiting]))
         self._waiting, self._n_waiting = [], 0
 
+    @abstractmethod
     def _stretch(self, rows: np.ndarray, weight: np.ndarray) -> None:
-        raise NotImplementedError
+        """Write rows that share a checksum or a row group."""
 
     @property
     def _about(self) -> dict:
