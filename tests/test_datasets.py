@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ordinate import datasets
+from ordinate import _download, datasets
 from ordinate.datasets import DownloadError, load_food, load_mnist
 from ordinate.readers import ReadError
 
@@ -174,7 +174,7 @@ def test_no_server_and_no_such_url(cache):
 
 
 def test_a_server_that_falls_silent(cache, monkeypatch):
-    monkeypatch.setattr(datasets, "TIMEOUT", 0.1)
+    monkeypatch.setattr(_download, "TIMEOUT", 0.1)
     with (
         ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as http,  # never answers
         pytest.raises(DownloadError, match="timed out"),

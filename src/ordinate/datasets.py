@@ -2,23 +2,18 @@
 
 import glob
 import gzip
-import hashlib
-import http.client
 import os
 import tempfile
-import urllib.error
-import urllib.request
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ordinate import readers
-from ordinate._writing import whole_file
+from ordinate._download import DownloadError, Progress, cache_folder, fetch
 from ordinate.readers import ReadError
 from ordinate.triplets import Triplets
 
@@ -41,16 +36,9 @@ FOOD_FILES = (
     f"food100-dataset/{FOOD_CSV}",
     FOOD_ZIP,
 )
-TIMEOUT = 30  # seconds without a byte
-BLOCK = 1 << 16
-# What decoders raise at files that are cut off, damaged or of another format.
+# What decoders raise at files that are cut off, damaged or of another format; zipfile says
+# NotImplementedError of a compression that it does not know.
 BROKEN = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, NotImplementedError)
-
-Progress = Callable[[str, int, int | None], Any]
-
-
-class DownloadError(OSError):
-    """A public file cannot be had; the message says what was tried and what to do."""
 
 
 class Images(NamedTuple):
@@ -137,9 +125,9 @@ def load_mnist(
     """
     if path is not None:
         return _mnist(_existing(path))
-    folder = _cache_folder(cache) / "mnist"
+    folder = cache_folder(cache) / "mnist"
     images, labels = (
-        _fetch(f"{url.rstrip('/')}/{name}", folder / name, digest, progress)
+        fetch(f"{url.rstrip('/')}/{name}", folder / name, digest, progress)
         for name, digest in MNIST_FILES.items()
     )
     return _checked_images(f"{images} and {labels}", _idx(images), _idx(labels))
@@ -194,7 +182,7 @@ def load_food(
     ['Soup (a.jpg)', 'Soup (b.jpg)', 'Cake']
     """
     if path is None:
-        file = _fetch(url, _cache_folder(cache) / "food100" / FOOD_ZIP, FOOD_SUM, progress)
+        file = fetch(url, cache_folder(cache) / "food100" / FOOD_ZIP, FOOD_SUM, progress)
     else:
         file = _existing(path)
         if file.is_dir():
@@ -206,62 +194,6 @@ def load_food(
         raise
     except BROKEN as error:
         raise ReadError(f"{file}, with what lies beside it: {error}") from error
-
-
-def _cache_folder(cache: str | os.PathLike | None) -> Path:
-    given = cache or os.environ.get("ORDINATE_DATA")
-    if given:
-        return Path(given).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ordinate"
-
-
-def _fetch(url: str, file: Path, digest: str, progress: Progress | None) -> Path:
-    """Return the file from the cache, fetched and checked if it is not there yet."""
-    if file.exists():
-        found = _digest(file, digest)
-        if found != digest:
-            raise DownloadError(
-                f"{file} in the cache is not the published file: its checksum is {found}, not "
-                f"{digest}. Delete it to fetch it again, or give a local copy with path="
-            )
-        return file
-    try:
-        with whole_file(file) as partial:
-            _download(url, partial, file.name, progress)
-            found = _digest(partial, digest)
-            if found != digest:
-                raise OSError(f"what came is not the published file: {found}, not {digest}")
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        if isinstance(error, urllib.error.HTTPError):
-            error.close()
-        raise DownloadError(
-            f"{file.name} could not be fetched from {url} into {file.parent}: "
-            f"{error}. Give a local copy with path=, or try again later"
-        ) from error
-    return file
-
-
-def _download(url: str, file: Path, name: str, progress: Progress | None) -> None:
-    request = urllib.request.Request(url, headers={"User-Agent": "ordinate (Python)"})
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as response, file.open("wb") as out:
-        length = response.headers.get("Content-Length")
-        total = int(length) if length else None
-        done = 0
-        while block := response.read(BLOCK):
-            out.write(block)
-            done += len(block)
-            if progress is not None:
-                progress(name, done, total)
-    if total is not None and done < total:
-        raise OSError(f"the transfer ended after {done:,} of {total:,} bytes")
-
-
-def _digest(file: Path, like: str) -> str:
-    """Return the checksum of a file, of the kind of another one."""
-    kind = like.partition(":")[0]
-    with file.open("rb") as content:
-        found = hashlib.file_digest(content, lambda: hashlib.new(kind, usedforsecurity=False))
-    return f"{kind}:{found.hexdigest()}"
 
 
 def _existing(path: str | os.PathLike) -> Path:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ordinate._arrays import cast, dot, inverse_of, namespace, on_host, random_like
 from ordinate._parallel import run
-from ordinate.mean_field import mean_field
+from ordinate.mean_field import MeanField, mean_field
 from ordinate.noise import Noise
 from ordinate.optimise import Memory, two_loop
 from ordinate.stores import AnyColumns, Columns, DeviceColumns
@@ -130,12 +130,7 @@ def rank_columns(
     mixed = well_mixed(sample, first, noise)
     n_read = columns.sizes.sum() + (_mixing_steps(n) + 1) * sample.sizes.sum()
 
-    if regularization == "auto":
-        variance = np.concatenate([field.variance for field in fields])
-        ridge = RIDGE / np.maximum(variance, 1e-12)
-        ridge[~mixed] = WEAK_RIDGE
-    else:
-        ridge = np.full(len(columns), float(regularization))
+    ridge = _ridge(regularization, fields, mixed)
     # The mean field tells the curvature of many comparisons that mix; others are few, or must be
     # summed.
     summed = [] if one_step and mixed.all() else np.flatnonzero(~(one_step & mixed)).tolist()
@@ -155,16 +150,12 @@ def rank_columns(
     known = information(first)
     climbs = [_Climb(first[i], known[i], ranked[i], ridge[i], tol, max_passes) for i in every]
     if one_step:
-        sampled_far, sampled_near = sample.counts()
-        start = sample.gradient({i: first[i] for i in every}, noise)
         n_read += 3 * sample.sizes.sum()
-        expected = known * (sampled_far + sampled_near) / xp.clip(compared, 1, None)
+        checks = _step_checks(sample, first, known / xp.clip(compared, 1, None), columns, noise)
         for i in np.flatnonzero(mixed).tolist():
             # A small gradient means a small error only here.
             climbs[i].limit *= n_compared[i]
-            climbs[i].check = StepCheck(
-                sample, i, noise, first[i], expected[i], start[i], columns.sizes[i]
-            )
+            climbs[i].check = checks[i]
 
     steps = [climb.steps() for climb in climbs]
     # Threads would wait for each other to hand work to the one device.
@@ -197,6 +188,32 @@ def _advance(
         return steps.send(gradient)
     except StopIteration:
         return None
+
+
+def _ridge(regularization: float | str, fields: list[MeanField], mixed: np.ndarray) -> np.ndarray:
+    """The ridge of each column."""
+    if regularization != "auto":
+        return np.full(len(mixed), float(regularization))
+    variance = np.concatenate([field.variance for field in fields])
+    return np.where(mixed, RIDGE / np.maximum(variance, 1e-12), WEAK_RIDGE)
+
+
+def _step_checks(
+    sample: Columns | DeviceColumns,
+    first: np.ndarray,
+    curvature: np.ndarray,
+    columns: AnyColumns,
+    noise: Noise,
+) -> list["StepCheck"]:
+    """What bounds the error of each column's first step; ``curvature`` is that of a comparison."""
+    every = range(len(columns))
+    far, near = sample.counts()
+    start = sample.gradient({i: first[i] for i in every}, noise)
+    expected = curvature * (far + near)
+    return [
+        StepCheck(sample, i, noise, first[i], expected[i], start[i], columns.sizes[i])
+        for i in every
+    ]
 
 
 def well_mixed(sample: Columns | DeviceColumns, scores: np.ndarray, noise: Noise) -> np.ndarray:

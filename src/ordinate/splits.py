@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ordinate._checks import check_whole
+from ordinate.folds import shuffled_folds
 from ordinate.inputs import as_triplets
-from ordinate.triplets import shuffled_folds
 
 
 class TripletKFold:
