@@ -11,13 +11,20 @@ import warnings
 import numpy as np
 from _gpu import heading, landmark_columns, median_time, read_time, torch, uniform_triplets
 
-from ordinate import deterministic, losses, noise, procrustes_error
+from ordinate import backends, deterministic, losses, noise, procrustes_error
 from ordinate._arrays import on_host
 from ordinate.landmark import loe_of_columns
 from ordinate.optimise import minimise
 from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import DeviceTriplets
+from ordinate.stores import (
+    NO_WEIGHT,
+    BlockedColumns,
+    BlockedTriplets,
+    Columns,
+    DeviceTriplets,
+    TripletStore,
+)
 
 STE = losses.get("ste")
 
@@ -143,7 +150,55 @@ def profile() -> None:
         print(table.table(sort_by="self_cpu_time_total", row_limit=25))
 
 
-ALL = {"loe": loe, "passes": passes, "ste": ste, "options": options}
+def sent_in_blocks() -> None:
+    heading("Data in the host's memory that is sent in blocks for every pass")
+    buffer = torch.empty(1 << 30, dtype=torch.uint8, pin_memory=True)
+    link = len(buffer) / median_time(lambda: buffer.to("cuda", non_blocking=True))
+    print(f"pinned memory goes to the device at {link / 1e9:.1f} GB/s\n")
+    print("| what | n | rows | GB | resident ms | sent ms | bare send ms | ratio |")
+    print("|---|---|---|---|---|---|---|---|")
+
+    def row(what: str, n: int, m: int, size: int, resident: float, sent: float, passes: float):
+        bare = passes * size / link
+        print(
+            f"| {what} | {n:,} | {m / 1e6:,.0f} M | {size / 1e9:.1f} | {1e3 * resident:.0f} "
+            f"| {1e3 * sent:.0f} | {1e3 * bare:.0f} | {sent / bare:.2f} |",
+            flush=True,
+        )
+
+    for n in (100_000, 1_000_000):
+        _, landmarks, columns = landmark_columns(n, 200, 5)
+        resident = median_time(lambda: fit_loe(columns, landmarks), repeats=3)  # noqa: B023
+        pairs = columns.pairs.cpu().numpy()
+        whole = fit_loe(columns, landmarks)
+        columns = None  # so that its memory is free
+        host = Columns(np.split(pairs, 5), [NO_WEIGHT] * 5, n, backends.load())
+        blocked = BlockedColumns(host, "cuda:0")
+        sent = median_time(lambda: fit_loe(blocked, landmarks), repeats=3)  # noqa: B023
+        row("LOE fit", n, len(pairs), pairs.nbytes, resident, sent, passes=2)
+        same = np.abs(fit_loe(blocked, landmarks) - whole).max()
+        print(f"largest difference to the map of resident data: {same:.1e}", flush=True)
+    for n, m in ((100_000, 230_000_000), (1_000_000, 1_000_000_000)):
+        _, store = uniform_triplets(n, m)
+        at = torch.randn((n, 2), device="cuda")
+        resident = median_time(lambda: store.loss(at, STE), repeats=3)  # noqa: B023
+        fit = median_time(lambda: fit_ste(store), repeats=1)  # noqa: B023
+        rows = np.empty((m, 3), np.int32)
+        for column, ids in zip(rows.T, store.ids, strict=True):
+            column[:] = ids.cpu().numpy()
+        store = None  # so that its memory is free
+        blocked = BlockedTriplets(
+            TripletStore(rows, NO_WEIGHT, n, backends.load()), "cuda:0", "single"
+        )
+        sent = median_time(lambda: blocked.loss(at, STE), repeats=3)  # noqa: B023
+        row("STE pass", n, m, rows.nbytes, resident, sent, passes=1)
+        before = blocked.n_passes
+        sent = median_time(lambda: fit_ste(blocked), repeats=1)  # noqa: B023
+        passes = (blocked.n_passes - before) / 3
+        row(f"STE fit, {passes:.1f} passes", n, m, rows.nbytes, fit, sent, passes)
+
+
+ALL = {"loe": loe, "passes": passes, "ste": ste, "options": options, "blocks": sent_in_blocks}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", RuntimeWarning)  # numba need not be there

@@ -9,11 +9,29 @@ import warnings
 import numpy as np
 from _gpu import heading, landmark_columns, torch, uniform_triplets
 
-from ordinate import LOE, STE, deterministic, losses, noise, sample_points, sample_triplets
+from ordinate import (
+    LOE,
+    STE,
+    Triplets,
+    deterministic,
+    losses,
+    noise,
+    sample_points,
+    sample_triplets,
+)
 from ordinate.backends import torch_, triton_
 from ordinate.landmark import loe_of_columns
 from ordinate.optimise import minimise
-from ordinate.stores import DeviceColumns
+from ordinate.stores import (
+    BlockedColumns,
+    BlockedTriplets,
+    Columns,
+    DeviceColumns,
+    DeviceTriplets,
+    TripletStore,
+)
+from ordinate.stores import columns as columns_module
+from ordinate.stores import triplets as triplets_module
 
 TOLERANCE = {torch.float32: 3e-5, torch.float64: 1e-11}
 failed = []
@@ -156,6 +174,37 @@ def whole_fits() -> None:
         report(f"{name} as on the CPU", error, 5e-3)
 
 
+def sent_in_blocks() -> None:
+    """Stores that are sent in blocks against the same that are resident."""
+    columns_module.BLOCK = triplets_module.BLOCK = 10_007
+    rng = np.random.default_rng(0)
+    for weighted in (False, True):
+        kind = ", weights" if weighted else ""
+        points = sample_points(3000, 2, random_state=0)
+        landmarks = np.arange(8)
+        about = sample_triplets(points, 300_000, design="landmarks", landmarks=8, random_state=0)
+        weight = rng.random(300_000) + 0.5 if weighted else None
+        triplets = Triplets(about.rows, n_items=3000, weight=weight)
+        host = Columns.from_triplets(triplets, np.unique(about.rows[:, 0]))
+        resident, blocked = DeviceColumns.of(host, "cuda:0"), BlockedColumns(host, "cuda:0")
+        scores = dict(enumerate(torch.from_numpy(rng.normal(size=(8, 3000))).cuda()))
+        btl = noise.get("btl")
+        pairs = list(zip(blocked.counts(), resident.counts(), strict=True))
+        ours, twin = blocked.gradient(scores, btl), resident.gradient(scores, btl)
+        pairs += [(ours[i], twin[i]) for i in range(len(landmarks))]
+        pairs += [(store.information(3, scores[3], btl) for store in (blocked, resident))]
+        report(f"columns in blocks{kind}", max(difference(*pair) for pair in pairs), 1e-11)
+        store = TripletStore.from_triplets(triplets)
+        resident, blocked = DeviceTriplets.of(store, "cuda:0"), BlockedTriplets(store, "cuda:0")
+        at = torch.from_numpy(points).cuda()
+        pairs = [(blocked.counts, resident.counts)]
+        for name in losses.NAMES:
+            loss = losses.get(name)
+            pairs.append((blocked.loss(at, loss)[1], resident.loss(at, loss)[1]))
+            pairs += zip(blocked.curvature(at, loss), resident.curvature(at, loss), strict=True)
+        report(f"triplets in blocks{kind}", max(difference(*pair) for pair in pairs), 1e-11)
+
+
 def twice_the_same() -> None:
     _, landmarks, columns = landmark_columns(20_000, 100, 5)
     _, triplets = uniform_triplets(20_000, 4_000_000)
@@ -180,6 +229,7 @@ if __name__ == "__main__":
     parts()
     placing()
     triplet_kernels()
+    sent_in_blocks()
     twice_the_same()
     whole_fits()
     print(f"\n{len(failed)} failed: {failed}" if failed else "\nall passed")

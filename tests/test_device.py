@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -22,8 +23,10 @@ from ordinate import (
     procrustes_error,
     sample_points,
     sample_triplets,
+    storage,
 )
 from ordinate._device import choose_device, describe_device
+from ordinate.storage import stored
 from ordinate.stores import NO_WEIGHT, Columns, DeviceTriplets, TripletStore
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -31,7 +34,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from on_torch import HostTriplets, device_columns  # noqa: E402
 
 from ordinate.backends import torch_  # noqa: E402
+from ordinate.stores import columns as columns_store  # noqa: E402
 from ordinate.stores import device as device_store  # noqa: E402
+from ordinate.stores import triplets as triplets_store  # noqa: E402
 
 
 @st.composite
@@ -100,13 +105,15 @@ def test_blocks_and_uploads_of_any_size(monkeypatch):
     triplets = sample_triplets(points, 5000, random_state=0)
     weighted = Triplets(triplets.rows, weight=np.arange(1.0, 5001))
     loss = losses.get("ste")
-    whole = [HostTriplets.from_triplets(t, "torch-cpu") for t in (triplets, weighted)]
+    whole = [
+        HostTriplets.of(TripletStore.from_triplets(t), "torch-cpu") for t in (triplets, weighted)
+    ]
     sums = [store.loss(points, loss) for store in whole]
     curvature = whole[1].curvature(points, loss)
     monkeypatch.setattr(torch_, "BLOCK", 700)
-    monkeypatch.setattr(device_store, "UPLOAD", 301)
+    monkeypatch.setattr(triplets_store, "BLOCK", 301)
     for table, (value, gradient) in zip((triplets, weighted), sums, strict=True):
-        store = HostTriplets.from_triplets(table, "torch-cpu")
+        store = HostTriplets.of(TripletStore.from_triplets(table), "torch-cpu")
         assert (table.rows == store.ids.numpy().T).all()
         new_value, new_gradient = store.loss(points, loss)
         assert new_value == pytest.approx(value, rel=1e-12)
@@ -119,7 +126,7 @@ def test_triplets_answer_what_those_in_memory_do():
     points = sample_points(50, 2, random_state=0)
     triplets = sample_triplets(points, 9000, random_state=0)
     here = TripletStore.from_triplets(triplets)
-    there = DeviceTriplets.from_triplets(triplets, "torch-cpu")
+    there = DeviceTriplets.of(TripletStore.from_triplets(triplets), "torch-cpu")
     assert (there.counts.numpy() == here.counts).all()
     assert len(there) == len(here)
     assert there.total == here.total
@@ -130,7 +137,7 @@ def test_triplets_answer_what_those_in_memory_do():
     assert there.n_passes == pytest.approx(1 / 9)
     assert there.sample(9000) is there
     apart = Triplets([[0, 1, 2], [3, 4, 5], [6, 7, 5]], n_items=9)
-    assert DeviceTriplets.from_triplets(apart, "torch-cpu").n_parts() == 2
+    assert DeviceTriplets.of(TripletStore.from_triplets(apart), "torch-cpu").n_parts() == 2
 
 
 def test_single_precision_is_close():
@@ -138,7 +145,7 @@ def test_single_precision_is_close():
     triplets = sample_triplets(points, 9000, random_state=0)
     for name in losses.NAMES:
         double, single = (
-            HostTriplets.from_triplets(triplets, "torch-cpu", precision).loss(
+            HostTriplets.of(TripletStore.from_triplets(triplets), "torch-cpu", precision).loss(
                 points, losses.get(name)
             )
             for precision in ("double", "single")
@@ -290,9 +297,6 @@ for device in ("cuda", "torch-cpu"):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_what_does_not_fit_is_sent_block_by_block(monkeypatch, weighted):
     """Maps are those of resident data; blocks of 7,000 rows make many of them."""
-    from ordinate.stores import device as on_device
-    from ordinate.stores import device_blocks
-
     points = sample_points(60, 2, random_state=0)
     rows = sample_triplets(points, 40_000, random_state=1).rows
     about = sample_triplets(points, 40_000, design="landmarks", landmarks=12, random_state=2).rows
@@ -300,11 +304,37 @@ def test_what_does_not_fit_is_sent_block_by_block(monkeypatch, weighted):
     every, landmark = (Triplets(r, n_items=60, weight=weight) for r in (rows, about))
     resident = STE(device="torch-cpu", tol=1e-9, random_state=0).fit(every).embedding_
     loe = LOE(device="torch-cpu").fit(landmark).embedding_
-    monkeypatch.setattr(on_device, "has_room", lambda device, n_bytes: False)
-    monkeypatch.setattr(device_blocks, "BLOCK", 7000)
+    monkeypatch.setattr(device_store, "has_room", lambda device, n_bytes: False)
+    monkeypatch.setattr(triplets_store, "BLOCK", 7000)
+    monkeypatch.setattr(columns_store, "BLOCK", 700)
     with pytest.warns(UserWarning, match="sent there anew for every pass"):
         blocked = STE(device="torch-cpu", tol=1e-9, random_state=0).fit(every)
     assert blocked.embedding_ == pytest.approx(resident, abs=1e-3)
     assert blocked.n_passes_ > 5
     with pytest.warns(UserWarning, match="sent there anew for every pass"):
         assert LOE(device="torch-cpu").fit(landmark).embedding_ == pytest.approx(loe, abs=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("room", [True, False])
+def test_files_larger_than_memory_go_to_the_device(monkeypatch, tmp_path, room, weighted):
+    """Resident where the device has room, else in blocks; nothing is read into memory whole."""
+    points = sample_points(60, 2, random_state=0)
+    about = sample_triplets(points, 40_000, design="landmarks", landmarks=12, random_state=2)
+    weight = np.random.default_rng(0).integers(1, 4, 40_000) if weighted else None
+    triplets = Triplets(about.rows, n_items=60, weight=weight)
+    storage.write([triplets], tmp_path / "x")
+    opened = storage.open_triplets(tmp_path / "x", memory_limit="900kB")
+    assert not opened.fits
+    monkeypatch.setattr(stored, "BLOCK", 1 << 10)
+    monkeypatch.setattr(stored, "SMALLEST_BLOCK", 1 << 8)
+    monkeypatch.setattr(device_store, "has_room", lambda device, n_bytes: room)
+    monkeypatch.setattr(storage.StoredTriplets, "load", None)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        loe = LOE(device="torch-cpu").fit(opened)
+        ste = STE(device="torch-cpu", tol=1e-9, random_state=0).fit(opened)
+    assert sum("sent there anew" in str(w.message) for w in said) == (0 if room else 2)
+    assert loe.embedding_ == pytest.approx(LOE().fit(triplets).embedding_, abs=1e-5)
+    known = STE(tol=1e-9, random_state=0).fit(triplets).embedding_
+    assert ste.embedding_ == pytest.approx(known, abs=1e-3)

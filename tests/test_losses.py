@@ -50,7 +50,7 @@ def store_of(triplets, backend):
     pytest.importorskip("torch", reason="torch is not installed")
     from on_torch import HostTriplets
 
-    return HostTriplets.from_triplets(triplets, "torch-cpu")
+    return HostTriplets.of(TripletStore.from_triplets(triplets), "torch-cpu")
 
 
 BACKENDS = ["numpy", "numba", "torch"]

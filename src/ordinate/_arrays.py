@@ -76,8 +76,9 @@ def beside(x: Any, values: Any) -> Any:
         return on_host(values)
     if is_tensor(values):
         return values.to(x.device)
-    # A copy, since torch warns of arrays that must not be written to.
-    return namespace(x).from_numpy(np.array(values)).to(x.device)
+    # A copy, since torch warns of arrays that must not be written to. CUDA takes what is not in
+    # pinned memory at once, so that there is no need to wait until the device has it.
+    return namespace(x).from_numpy(np.array(values)).to(x.device, non_blocking=True)
 
 
 def cast(x: Any, dtype: str) -> Any:

@@ -143,7 +143,8 @@ def recover(
     Map
     """
     R, weight = scores.scores, copy(scores.information)
-    weight[landmarks, np.arange(len(landmarks))] = 0
+    landmarks = beside(R, landmarks)  # once, for all that is indexed by them
+    weight[landmarks, beside(R, np.arange(len(landmarks)))] = 0
     if recovery == "edm":
         X, s = algorithm_1(R, landmarks, n_components)
         return _finished(X, s, R, landmarks, weight, "edm")
@@ -237,7 +238,7 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
             f"lifting to {d} dimensions needs items that are not landmarks: {n_others} are too "
             "few; use recovery='edm' or 'auto', or fewer landmarks"
         )
-    w = 1 / (1 / xp.clip(weight, 1e-12 * float(weight.max()), None)).mean(axis=1)
+    w = 1 / (1 / xp.clip(weight, 1e-12 * weight.max(), None)).mean(axis=1)
     w[landmarks] = 0  # they lack a score of their own
     w /= w.sum()
 
@@ -248,9 +249,12 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
     V = np.linalg.eigh(on_host((doubly.T * w) @ doubly))[1][:, ::-1][:, :d]
     P = -0.5 * doubly @ beside(R, V)
 
-    values, U = _metric(P, row_mean, w)
+    i, j = np.triu_indices(d)
+    squares = beside(P, np.where(i == j, 1, 2)) * P[:, beside(P, i)] * P[:, beside(P, j)]
+    equations = _reduced(xp.column_stack([squares, P, xp.ones_like(w)]), row_mean, w)
+    values, U = _metric(equations, d)
     M = (U * values) @ U.T
-    b = _regression(P, row_mean - ((P @ beside(P, M)) * P).sum(axis=1), w)[0][:d]
+    b = _linear_part(equations, M)
     mean_z = -0.5 * np.linalg.solve(M, b)
     A = U * np.sqrt(values)
 
@@ -259,42 +263,53 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
     return X
 
 
-def _metric(P: np.ndarray, row_mean: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+class _Equations(NamedTuple):
+    """Least squares with the unknowns M (upper triangle), b and a constant, in few equations.
+
+    ``triangle @ unknowns = target``, and what no unknowns explain as the ``variance`` of an
+    equation.
+    """
+
+    triangle: np.ndarray
+    target: np.ndarray
+    variance: float
+
+
+def _reduced(columns: np.ndarray, target: np.ndarray, w: np.ndarray) -> _Equations:
+    """Reduce weighted equations to as many as there are unknowns, by rotations alone."""
+    xp, k = namespace(columns), columns.shape[1]
+    weighted = w[:, None] ** 0.5 * xp.column_stack([columns, target])
+    R = on_host(xp.linalg.qr(weighted)[1])
+    freedom = max(int((w > 0).sum()) - k, 1)
+    return _Equations(R[:k, :k], R[:k, k], float(R[k, k] ** 2 / freedom))
+
+
+def _metric(equations: _Equations, d: int) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues and eigenvectors of the M that best explains the row means.
 
     Eigenvalues within their noise of zero, where rows are few for the unknowns of M, are replaced
     by that of the best multiple of the identity.
     """
-    d = P.shape[1]
     i, j = np.triu_indices(d)
-    twice = np.where(i == j, 1, 2)
-
-    def squares(vectors: np.ndarray) -> np.ndarray:
-        return beside(vectors, twice) * vectors[:, i] * vectors[:, j]
-
-    stack = namespace(P).column_stack
-    solution, covariance = _regression(stack([squares(P), P]), row_mean, w)
+    inverse = np.linalg.pinv(equations.triangle)
+    solution = inverse @ equations.target
     M = np.zeros((d, d))
     M[i, j] = M[j, i] = solution[: len(i)]
     values, U = np.linalg.eigh(M)
-    of_values = squares(U.T)
-    error = np.sqrt(np.einsum("ki,ij,kj->k", of_values, covariance[: len(i), : len(i)], of_values))
-    same = _regression(stack([(P**2).sum(axis=1), P]), row_mean, w)[0][0]
+    # An eigenvalue is a sum over the unknowns, and its error that of the sum.
+    terms = np.where(i == j, 1, 2) * U.T[:, i] * U.T[:, j]
+    error = np.linalg.norm(terms @ inverse[: len(i)], axis=1) * equations.variance**0.5
+    identity = equations.triangle[:, : len(i)][:, i == j].sum(axis=1)
+    spherical = np.column_stack([identity, equations.triangle[:, len(i) :]])
+    same = np.linalg.lstsq(spherical, equations.target)[0][0]
     return np.where(values > 2 * error, values, max(same, 1e-12)), U
 
 
-def _regression(
-    columns: np.ndarray, target: np.ndarray, w: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted least squares with a constant: the coefficients and their covariance."""
-    xp, root = namespace(columns), w**0.5
-    A = root[:, None] * xp.column_stack([columns, xp.ones_like(w)])
-    Q, triangle = xp.linalg.qr(A)
-    inverse = np.linalg.pinv(on_host(triangle))
-    solution = inverse @ on_host(Q.T @ (root * target))
-    left = root * target - A @ beside(A, solution)
-    freedom = max(int((w > 0).sum()) - A.shape[1], 1)
-    return solution, inverse @ inverse.T * float(left @ left) / freedom
+def _linear_part(equations: _Equations, M: np.ndarray) -> np.ndarray:
+    """The b that best explains the row means with this M."""
+    i, j = np.triu_indices(len(M))
+    left = equations.target - equations.triangle[:, : len(i)] @ M[i, j]
+    return np.linalg.lstsq(equations.triangle[:, len(i) :], left)[0][: len(M)]
 
 
 def _placed(

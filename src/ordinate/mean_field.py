@@ -20,6 +20,7 @@ BINS = 64
 GRID = 256
 MOST_STEPS = 50
 LONGEST_STEP = 2.0
+CLOSE = 1e-2
 WIDEST = 12.0  # scores beyond which the shares seen cannot come from random opponents
 
 
@@ -90,12 +91,16 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     ]
     weight, won, size = on_host(xp.stack(in_bins)).reshape(3, -1, BINS)
     share = weight / weight.sum(axis=1)[:, None]
-    x, places = np.zeros_like(weight), on_host(grid)
-    on_grid = np.empty_like(places)
-    for column, used in enumerate(weight > 0):
-        r = won[column, used] / weight[column, used]
-        x[column, used] = _solve(r, share[column, used], size[column, used], noise)
-        on_grid[column] = np.interp(places[column], np.log(r / (1 - r)), x[column, used])
+    # Bins without items get a score, and nobody meets them.
+    used = weight > 0
+    r = np.divide(won, weight, out=np.full_like(won, 0.5), where=used)
+    x = _solve(r, share, np.maximum(size, 1), noise)
+    on_grid = np.stack(
+        [
+            np.interp(places, np.log(r / (1 - r))[here], x[here])
+            for places, r, x, here in zip(on_host(grid), r, x, used, strict=True)
+        ]
+    )
     scores = _interpolate(position, grid, beside(far, on_grid)) * (compared > 0)
     return MeanField(
         scores.reshape(shape),
@@ -128,28 +133,33 @@ def _interpolate(values: np.ndarray, grid: np.ndarray, table: np.ndarray) -> np.
 
 
 def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:
-    """Solve r_b = F(x_b) for bins of ``size`` items, mean zero, by Newton's method.
+    """Solve r_b = F(x_b) for bins (n_columns, BINS) of ``size`` items by Newton's method.
 
-    Where no scores explain the shares, since opponents are not met at random, returns their
-    log-odds.
+    The mean is zero. Where no scores explain the shares, since opponents are not met at random,
+    returns their log-odds.
     """
-    opponent = np.tile(share, (len(r), 1))
-    np.fill_diagonal(opponent, share * (1 - 1 / size))
-    opponent /= opponent.sum(axis=1)[:, None]
+    bins = np.arange(r.shape[1])
+    opponent = np.repeat(share[:, None, :], len(bins), axis=1)
+    opponent[:, bins, bins] = share * (1 - 1 / size)
+    opponent /= opponent.sum(axis=2)[:, :, None]
     log_odds = np.log(r / (1 - r))
-    x = log_odds = log_odds - share @ log_odds
+    log_odds -= (share * log_odds).sum(axis=1)[:, None]
+    x, left = log_odds.copy(), np.arange(len(r))
     for _ in range(MOST_STEPS):
-        difference = x[:, None] - x
-        probability = noise.probability(difference)
-        slope = opponent * probability * noise.residual(difference)
+        difference = x[left, :, None] - x[left, None, :]
+        probability = opponent[left] * noise.probability(difference)
+        slope = probability * noise.residual(difference)
         # F does not change when all x move together: the mean fixes that.
-        jacobian = np.diag(slope.sum(axis=1)) - slope + share
-        step = np.linalg.solve(jacobian, r - (opponent * probability).sum(axis=1))
-        step -= share @ step
-        longest = np.abs(step).max()
-        x = x + step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
-        if np.abs(x).max() > WIDEST:
-            return log_odds
-        if longest < 1e-4:
+        jacobian = share[left, None, :] - slope
+        jacobian[:, bins, bins] += slope.sum(axis=2)
+        missing = r[left] - probability.sum(axis=2)
+        step = np.linalg.solve(jacobian, missing[:, :, None])[:, :, 0]
+        step -= (share[left] * step).sum(axis=1)[:, None]
+        longest = np.abs(step).max(axis=1)
+        x[left] += step * np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))[:, None]
+        lost = np.abs(x).max(axis=1) > WIDEST
+        x[lost] = log_odds[lost]
+        left = left[(longest >= CLOSE) & ~lost[left]]
+        if len(left) == 0:
             break
     return x

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._arrays import cast, dot, inverse_of, namespace, on_host, random_like
+from ordinate._arrays import beside, cast, dot, inverse_of, namespace, on_host, random_like
 from ordinate._parallel import run
 from ordinate.mean_field import MeanField, mean_field
 from ordinate.noise import Noise
@@ -121,14 +121,17 @@ def rank_columns(
     n_compared = on_host((compared > 0).sum(axis=1))
     ranked = xp.ones_like(far, dtype=bool)
     if owners is not None:
-        ranked[np.arange(len(columns)), owners] = False
+        ranked[beside(far, np.arange(len(columns))), beside(far, owners)] = False
     # Columns share the threads of a CPU, one at a time each; a device takes all at once.
     on_cpu = xp is np
     batches = [slice(i, i + 1) for i in every] if on_cpu else [slice(0, len(columns))]
     fields = run(lambda batch: mean_field(far[batch], near[batch], noise), batches)
     first = xp.concatenate([field.scores for field in fields])
+    scores = _centred(first, ranked)
+    # Begun at once: a device works on them while it is handed what comes next.
+    gradients = columns.gradient({i: cast(scores[i], dtype) for i in every}, noise)
     mixed = well_mixed(sample, first, noise)
-    n_read = columns.sizes.sum() + (_mixing_steps(n) + 1) * sample.sizes.sum()
+    n_read = 2 * columns.sizes.sum() + (_mixing_steps(n) + 1) * sample.sizes.sum()
 
     ridge = _ridge(regularization, fields, mixed)
     # The mean field tells the curvature of many comparisons that mix; others are few, or must be
@@ -148,25 +151,42 @@ def rank_columns(
         return found
 
     known = information(first)
-    climbs = [_Climb(first[i], known[i], ranked[i], ridge[i], tol, max_passes) for i in every]
+    limit, check = np.full(len(columns), tol), None
     if one_step:
         n_read += 3 * sample.sizes.sum()
-        checks = _step_checks(sample, first, known / xp.clip(compared, 1, None), columns, noise)
-        for i in np.flatnonzero(mixed).tolist():
-            # A small gradient means a small error only here.
-            climbs[i].limit *= n_compared[i]
-            climbs[i].check = checks[i]
+        check = StepCheck.of(sample, noise, first, known / xp.clip(compared, 1, None), columns)
+        # A small gradient means a small error only here.
+        limit[mixed] *= n_compared[mixed]
+    penalty = beside(first, ridge[:, None])
 
-    steps = [climb.steps() for climb in climbs]
+    def first_step(batch: slice) -> dict[int, _Climb]:
+        """Take the step with the diagonal alone where it is enough; return the other climbs."""
+        at, curvature = scores[batch], known[batch] + penalty[batch]
+        g = xp.stack([gradients[i] for i in every[batch]]) - penalty[batch] * at
+        step = inverse_of(curvature) * g
+        done = on_host((g * step).sum(axis=1)) <= limit[batch]
+        if check is not None and not done.all():
+            done |= mixed[batch] & (check.decrement_left(batch, step) <= limit[batch])
+        new = _centred(at + step, ranked[batch])
+        scores[batch] = xp.where(beside(first, done[:, None]), new, at)
+        return {
+            i: _Climb(at[k], g[k], curvature[k], ranked[i], ridge[i], limit[i], max_passes)
+            for k, i in enumerate(every[batch])
+            if not done[k]
+        }
+
+    climbs = {i: climb for found in run(first_step, batches) for i, climb in found.items()}
+    steps = {i: climb.steps() for i, climb in climbs.items()}
     # Threads would wait for each other to hand work to the one device.
     each = run if on_cpu else lambda function, tasks: [function(task) for task in tasks]
-    asked: dict[int, np.ndarray] = dict(enumerate(each(next, steps)))
+    asked = dict(zip(steps, each(next, steps.values()), strict=True))
     while asked:
         gradients = columns.gradient({i: cast(x, dtype) for i, x in asked.items()}, noise)
         n_read += columns.sizes[list(asked)].sum()
         answers = each(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
         asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
-    scores = xp.stack([climb.scores for climb in climbs])
+    for i, climb in climbs.items():
+        scores[i] = climb.scores
     return Scores(
         scores=scores.T,
         information=information(scores).T,
@@ -174,7 +194,7 @@ def rank_columns(
         n_one_sided=on_host(((compared > 0) & ((far == 0) | (near == 0))).sum(axis=1)),
         n_parts=columns.n_parts(n_compared),
         regularization=ridge,
-        converged=np.array([climb.converged for climb in climbs]),
+        converged=np.array([i not in climbs or climbs[i].converged for i in every]),
         n_passes=float(n_read / columns.sizes.sum()),
         n_triplets=columns.sizes,
     )
@@ -196,24 +216,6 @@ def _ridge(regularization: float | str, fields: list[MeanField], mixed: np.ndarr
         return np.full(len(mixed), float(regularization))
     variance = np.concatenate([field.variance for field in fields])
     return np.where(mixed, RIDGE / np.maximum(variance, 1e-12), WEAK_RIDGE)
-
-
-def _step_checks(
-    sample: Columns | DeviceColumns,
-    first: np.ndarray,
-    curvature: np.ndarray,
-    columns: AnyColumns,
-    noise: Noise,
-) -> list["StepCheck"]:
-    """What bounds the error of each column's first step; ``curvature`` is that of a comparison."""
-    every = range(len(columns))
-    far, near = sample.counts()
-    start = sample.gradient({i: first[i] for i in every}, noise)
-    expected = curvature * (far + near)
-    return [
-        StepCheck(sample, i, noise, first[i], expected[i], start[i], columns.sizes[i])
-        for i in every
-    ]
 
 
 def well_mixed(sample: Columns | DeviceColumns, scores: np.ndarray, noise: Noise) -> np.ndarray:
@@ -261,64 +263,71 @@ class StepCheck(NamedTuple):
     """
 
     sample: Columns | DeviceColumns
-    column: int
     noise: Noise
     scores: np.ndarray
     curvature: np.ndarray
-    start: np.ndarray
-    n_comparisons: int
+    start: dict[int, np.ndarray]
+    scale: np.ndarray
 
-    def decrement_left(self, step: np.ndarray) -> float:
-        """Bound the decrement after a ``step`` (n,) from the mean field's scores."""
-        i = self.column
-        moved = self.sample.gradient({i: self.scores + step}, self.noise)[i]
-        left = moved - self.start + self.curvature * step
-        scale = self.n_comparisons / self.sample.sizes[i]
-        return scale * dot(left**2, inverse_of(self.curvature))
+    @classmethod
+    def of(
+        cls,
+        sample: Columns | DeviceColumns,
+        noise: Noise,
+        scores: np.ndarray,
+        curvature: np.ndarray,
+        columns: AnyColumns,
+    ) -> "StepCheck":
+        """Prepare for steps from ``scores`` (l, n); ``curvature`` is that of one comparison."""
+        far, near = sample.counts()
+        start = sample.gradient(dict(enumerate(scores)), noise)
+        scale = columns.sizes / sample.sizes
+        return cls(sample, noise, scores, curvature * (far + near), start, scale)
+
+    def decrement_left(self, batch: slice, step: np.ndarray) -> np.ndarray:
+        """Bound the decrements after a ``step`` (k, n) of the columns in a batch."""
+        xp, every = namespace(step), range(len(self.scores))[batch]
+        new = self.scores[batch] + step
+        moved = self.sample.gradient(dict(zip(every, new, strict=True)), self.noise)
+        change = xp.stack([moved[i] - self.start[i] for i in every])
+        curvature = self.curvature[batch]
+        left = change + curvature * step
+        decrement = (left**2 * inverse_of(curvature)).sum(axis=1)
+        return self.scale[batch] * on_host(decrement)
 
 
 class _Climb:
-    """The climb of one column's scores from a start to the maximum of the likelihood.
+    """The climb of one column's scores to the maximum of the likelihood.
 
-    Limited-memory quasi-Newton steps (L-BFGS) that start from the diagonal curvature: the first is
-    the Newton step with the diagonal alone, and the only one where ``check`` says that it is
-    enough. Ends when the Newton decrement, twice the rise in likelihood that is left, is below the
-    limit.
+    Limited-memory quasi-Newton steps (L-BFGS) that start from the diagonal curvature. Ends when the
+    Newton decrement, twice the rise in likelihood that is left, is below the limit.
     """
 
     def __init__(
         self,
-        start: np.ndarray,
-        information: np.ndarray,
+        scores: np.ndarray,
+        gradient: np.ndarray,
+        curvature: np.ndarray,
         ranked: np.ndarray,
         ridge: float,
         limit: float,
         max_passes: int,
     ) -> None:
-        self.curvature = information + ridge
-        self.ranked = ranked
-        self.n_ranked = ranked.sum()
-        self.ridge = ridge
-        self.limit = limit
-        self.max_passes = max_passes
-        self.check: StepCheck | None = None
-        self.scores = self._centred(start)
+        self.scores, self.gradient, self.curvature = scores, gradient, curvature
+        self.ranked, self.ridge = ranked, ridge
+        self.limit, self.max_passes = limit, max_passes
         self.converged = False
 
     def steps(self) -> Generator[np.ndarray, np.ndarray, None]:
         """Yield scores and be sent the gradient of their log-likelihood, until the end."""
-        inverse = inverse_of(self.curvature)
+        inverse, g = inverse_of(self.curvature), self.gradient
         memory: Memory = deque(maxlen=MEMORY)
-        g = (yield self.scores) - self.ridge * self.scores
         for _ in range(self.max_passes):
             p = two_loop(g, lambda v: inverse * v, memory)
             decrement = dot(g, p)
-            done = decrement <= self.limit
-            if not done and not memory and self.check is not None:
-                done = self.check.decrement_left(p) <= self.limit
-            p = self._centred(p)
-            if done:
-                self.scores = self._centred(self.scores + p)
+            p = _centred(p, self.ranked)
+            if decrement <= self.limit:
+                self.scores = _centred(self.scores + p, self.ranked)
                 self.converged = True
                 return
             length = 1.0
@@ -337,5 +346,8 @@ class _Climb:
                 memory.append((s, y, sy))
             self.scores, g = new, g_new
 
-    def _centred(self, values: np.ndarray) -> np.ndarray:
-        return (values - (values * self.ranked).sum() / self.n_ranked) * self.ranked
+
+def _centred(values: np.ndarray, ranked: np.ndarray) -> np.ndarray:
+    """Scores (..., n) with mean zero over the items ranked, and 0 for others."""
+    mean = (values * ranked).sum(axis=-1) / ranked.sum(axis=-1)
+    return (values - mean[..., None]) * ranked

@@ -8,6 +8,7 @@ import numpy as np
 from ordinate import losses
 from ordinate import noise as noise_models
 from ordinate._arrays import add_at, beside, copy, count_in, keep, namespace
+from ordinate._parallel import blocks
 
 PLACING_STEPS = 3
 HALVINGS = 5
@@ -111,7 +112,12 @@ def neighbour_sums(pairs: np.ndarray, weight: np.ndarray, values: np.ndarray) ->
 
 def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
     """Count the connected parts of the ``n_compared`` items that occur in ``pairs``."""
-    return join_parts(pairs, np.arange(n_items, dtype=np.uint32), n_compared)
+    parent, n_parts = np.arange(n_items, dtype=np.uint32), n_compared
+    for part in blocks(len(pairs), 16 * n_items):  # the first connects all, as a rule
+        n_parts = join_parts(pairs[part], parent, n_parts)
+        if n_parts == 1:
+            break
+    return n_parts
 
 
 def join_parts(pairs: np.ndarray, parent: np.ndarray, n_parts: int) -> int:

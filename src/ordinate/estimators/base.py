@@ -57,12 +57,6 @@ class Embedder(BaseEstimator, ABC):
         stored = find(X, n_items=self.n_items)
         if stored is None:
             return as_triplets(X, n_items=self.n_items)
-        if self.device_ != "cpu" and not stored.fits:
-            raise MemoryError(
-                f"{stored.path} is larger than the limit of {in_words(stored.memory_limit)}, "
-                "and what goes to a device must fit in memory first: raise the limit, or use "
-                "device='cpu', which streams"
-            )
         where = "read into memory" if stored.fits or not self._streams else "streamed"
         self._say(
             f"{stored.path}: {len(stored):,} rows, {where}; the memory limit is "

@@ -44,46 +44,39 @@ def store_of(
 ) -> AnyTriplets:
     """Return the store of all triplets: in memory for a table, streamed for a file, or on a device.
 
-    What goes to a device is read into memory first, and sent anew for every pass if it does not
-    fit there. ``precision`` is that of terms on a device.
+    What does not fit on a device is sent there anew for every pass. ``precision`` is that of terms
+    on a device.
     """
-    if device != "cpu":
-        table = _loaded(triplets)
-        if _too_large(table, 12, device):
-            return BlockedTriplets(table, device, precision)
-        return DeviceTriplets.from_triplets(table, device, precision)
-    if isinstance(triplets, Triplets):
-        return TripletStore.from_triplets(triplets, backend)
-    return StreamedTriplets.from_triplets(triplets, backend)
+    kind = TripletStore if isinstance(triplets, Triplets) else StreamedTriplets
+    host = kind.from_triplets(triplets, backend)
+    if device == "cpu":
+        return host
+    if _fits(device, len(host) * (12 + 8 * host.weighted)):
+        return DeviceTriplets.of(host, device, precision)
+    return BlockedTriplets(host, device, precision)
 
 
 def columns_of(
     triplets: Any, landmarks: np.ndarray, backend: str = "auto", device: str = "cpu"
 ) -> AnyColumns:
     """Return the columns of landmarks, where :func:`store_of` would put the triplets."""
-    if device != "cpu":
-        table = _loaded(triplets)
-        if _too_large(table, 8, device):
-            return BlockedColumns.from_triplets(table, landmarks, device, backend)
-        return DeviceColumns.from_triplets(table, landmarks, device, backend)
-    if isinstance(triplets, Triplets):
-        return Columns.from_triplets(triplets, landmarks, backend)
-    return StreamedColumns.from_triplets(triplets, landmarks, backend)
+    kind = Columns if isinstance(triplets, Triplets) else StreamedColumns
+    host = kind.from_triplets(triplets, landmarks, backend)
+    if device == "cpu":
+        return host
+    if _fits(device, int(host.sizes.sum()) * (8 + 8 * host.weighted)):
+        return DeviceColumns.of(host, device)
+    return BlockedColumns(host, device)
 
 
-def _too_large(triplets: Triplets, row_bytes: int, device: str) -> bool:
-    """Whether triplets do not fit on a device; warns if so."""
-    n_bytes = len(triplets) * (row_bytes + 8 * (triplets.weight is not None))
+def _fits(device: str, n_bytes: int) -> bool:
+    """Whether comparisons fit on a device; warns if not."""
     if device_module.has_room(device, n_bytes):
-        return False
+        return True
     warnings.warn(
         f"the comparisons take {in_words(n_bytes)}, more than {device} has room for: they are sent "
         "there anew for every pass, which takes longer",
         UserWarning,
         stacklevel=2,
     )
-    return True
-
-
-def _loaded(triplets: Any) -> Triplets:
-    return triplets if isinstance(triplets, Triplets) else triplets.load()
+    return False

@@ -1,6 +1,6 @@
 """Comparisons with landmarks in memory, and the passes over them that rankings need."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from types import ModuleType
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ordinate import backends
-from ordinate._parallel import blocks, run
+from ordinate._parallel import blocks, in_order, n_threads, run
 from ordinate.noise import Noise
 from ordinate.stores.triplets import NO_WEIGHT
 from ordinate.triplets import Triplets
@@ -64,6 +64,11 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether pairs have weights."""
+        return any(map(len, self.weights))
 
     def sample(self, size: int) -> "Columns":
         """Take about ``size`` pairs of each column, in runs spread evenly over its rows."""
@@ -143,6 +148,18 @@ class Columns:
         count = self.backend.count_parts
         parts = run(lambda i: count(self.pairs[i], self.n_items, n_compared[i]), range(len(self)))
         return np.array(parts)
+
+    def each_block(
+        self, column: int, function: Callable[[np.ndarray, np.ndarray], Any]
+    ) -> Iterator[Any]:
+        """Yield a function's result for a column's pairs and weights, in blocks; it runs ahead."""
+        pairs, workers = self.pairs[column], n_threads()
+        return in_order(
+            lambda part: function(pairs[part], self._weight(column, part)),
+            blocks(len(pairs), BLOCK),
+            workers=workers,
+            ahead=workers,
+        )
 
     def _weight(self, column: int, part: slice) -> np.ndarray:
         weight = self.weights[column]

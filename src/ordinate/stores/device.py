@@ -3,9 +3,9 @@
 They answer what :class:`Columns` and :class:`TripletStore` do, with torch tensors on that device.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from itertools import pairwise
+from collections.abc import Mapping
+from functools import cached_property, partial
+from itertools import chain, pairwise
 from types import ModuleType
 from typing import Any
 
@@ -16,11 +16,13 @@ from ordinate._device import torch_device
 from ordinate._optional import require
 from ordinate.losses import Loss
 from ordinate.noise import Noise
-from ordinate.stores.columns import RUN
-from ordinate.triplets import Triplets
+from ordinate.stores.columns import RUN, Columns
+from ordinate.stores.sending import fill, sent
+from ordinate.stores.streamed_columns import StreamedColumns
+from ordinate.stores.streamed_triplets import StreamedTriplets
+from ordinate.stores.triplets import TripletStore
 
 Tensor = Any
-UPLOAD = 1 << 24  # rows that are sent to the device at a time
 
 
 class DeviceColumns:
@@ -46,20 +48,15 @@ class DeviceColumns:
         self.ranges = list(pairwise(ends))
 
     @classmethod
-    def from_triplets(
-        cls, triplets: Triplets, landmarks: np.ndarray, device: str, backend: str = "auto"
-    ) -> "DeviceColumns":
-        """Send the rows whose anchor is a landmark to a device."""
-        grouped, starts = triplets.grouped(backend=backend)
-        parts = [slice(starts[i], starts[i + 1]) for i in landmarks]
-        sizes = [part.stop - part.start for part in parts]
-        weight = [] if grouped.weight is None else [grouped.weight[part] for part in parts]
-        return cls(
-            _upload([grouped.rows[part, 1:] for part in parts], device),
-            _upload([np.empty(0), *weight], device),
-            sizes,
-            triplets.n_items,
-        )
+    def of(cls, host: Columns | StreamedColumns, device: str) -> "DeviceColumns":
+        """Send columns to a device."""
+        torch, where = require("torch", extra="gpu"), torch_device(device)
+        size = int(host.sizes.sum())
+        pairs = torch.empty((size, 2), dtype=torch.int32, device=where)
+        weight = torch.empty(size * host.weighted, dtype=torch.float64, device=where)
+        columns = (sent(partial(host.each_block, i), device) for i in range(len(host)))
+        fill((pairs, weight), chain.from_iterable(columns))
+        return cls(pairs, weight, host.sizes, host.n_items)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -159,7 +156,7 @@ class DeviceTriplets:
     n_items : int
     precision : {"single", "double"}
         Of the terms that a loss adds up; sums of values are always double.
-    whole : DeviceTriplets, optional
+    whole : store of triplets, optional
         The store that this one is a sample of.
 
     Attributes
@@ -174,7 +171,7 @@ class DeviceTriplets:
         weight: Tensor,
         n_items: int,
         precision: str = "double",
-        whole: "DeviceTriplets | None" = None,
+        whole: Any = None,
     ) -> None:
         self.ids = ids
         self.weight = weight
@@ -184,17 +181,19 @@ class DeviceTriplets:
         self.n_passes = 0.0
 
     @classmethod
-    def from_triplets(
-        cls, triplets: Triplets, device: str, precision: str = "double"
+    def of(
+        cls,
+        host: TripletStore | StreamedTriplets,
+        device: str,
+        precision: str = "double",
+        whole: Any = None,
     ) -> "DeviceTriplets":
-        """Send the rows of a table to a device."""
-        weight = [] if triplets.weight is None else [triplets.weight]
-        return cls(
-            _upload([triplets.rows], device, transposed=True),
-            _upload([np.empty(0), *weight], device),
-            triplets.n_items,
-            precision,
-        )
+        """Send triplets to a device."""
+        torch, where = require("torch", extra="gpu"), torch_device(device)
+        ids = torch.empty((3, len(host)), dtype=torch.int32, device=where)
+        weight = torch.empty(len(host) * host.weighted, dtype=torch.float64, device=where)
+        fill((ids.T, weight), sent(host.each_block, device))
+        return cls(ids, weight, host.n_items, precision, whole)
 
     def __len__(self) -> int:
         return self.ids.shape[1]
@@ -271,7 +270,9 @@ def _shorten(label: Tensor) -> None:
     """Follow the labels of labels to their ends."""
     torch = require("torch", extra="gpu")
     while True:
-        further = label.gather(1, label.long())
+        further = label
+        for _ in range(4):  # to ask whether all are there takes longer
+            further = further.gather(1, further.long())
         if torch.equal(further, label):
             return
         label.copy_(further)
@@ -282,25 +283,3 @@ def has_room(device: str, n_bytes: float) -> bool:
     if device == "torch-cpu":
         return True
     return 2 * n_bytes <= require("torch", extra="gpu").cuda.mem_get_info(device)[0]
-
-
-def _upload(arrays: Sequence[np.ndarray], device: str, transposed: bool = False) -> Tensor:
-    """Send arrays one after the other to one tensor on a device, by way of pinned memory."""
-    torch = require("torch", extra="gpu")
-    where = torch_device(device)
-    size, width = sum(map(len, arrays)), arrays[0].shape[1:]
-    kind = torch.from_numpy(np.empty(0, arrays[0].dtype)).dtype
-    shape = (*width, size) if transposed else (size, *width)
-    sent = torch.empty(shape, dtype=kind, device=where)
-    by_row = sent.T if transposed else sent
-    pinned = torch.empty(
-        (min(UPLOAD, size), *width), dtype=kind, pin_memory=where.type == "cuda" and size > 0
-    )
-    at = 0
-    for array in arrays:
-        for start in range(0, len(array), UPLOAD):
-            part = array[start : start + UPLOAD]
-            pinned.numpy()[: len(part)] = part
-            by_row[at : at + len(part)] = pinned[: len(part)].to(where)
-            at += len(part)
-    return sent

@@ -57,6 +57,11 @@ class StreamedColumns:
     def __len__(self) -> int:
         return len(self.landmarks)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether pairs have weights."""
+        return self.stored.weighted
+
     def sample(self, size: int) -> Columns:
         """Take the pairs that ``Columns.sample`` takes, into memory; the same pass counts."""
         steps = [int(n) * RUN // max(size, RUN) for n in self.sizes]
@@ -132,6 +137,13 @@ class StreamedColumns:
         A column is left as soon as its items hang together, mostly after a few blocks.
         """
         return np.array([self._n_parts_of(i, n) for i, n in enumerate(n_compared.tolist())])
+
+    def each_block(
+        self, column: int, function: Callable[[np.ndarray, np.ndarray], Any]
+    ) -> Iterator[Any]:
+        """Yield a function's result for a column's pairs and weights, in blocks; it runs ahead."""
+        found = self._pass([column], lambda task, pairs, weight: function(pairs, weight))
+        return (result for _, result in found)
 
     def _n_parts_of(self, column: int, n_parts: int) -> int:
         parent = np.arange(self.n_items, dtype=np.uint32)

@@ -50,6 +50,11 @@ class StreamedTriplets:
     def __len__(self) -> int:
         return len(self.stored)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.stored.weighted
+
     @cached_property
     def total(self) -> float:
         """Number of answers: rows counted by their weight."""
@@ -116,6 +121,10 @@ class StreamedTriplets:
             if n_parts == 1:
                 break
         return n_parts
+
+    def each_block(self, function: Callable[[np.ndarray, np.ndarray], Any]) -> Iterator[Any]:
+        """Yield a function's result for all rows and weights, in blocks; it runs ahead."""
+        return self._pass(lambda block: function(block.rows, block.weight))
 
     def _sum(self, kernel: Callable[..., tuple], points: np.ndarray, *arguments: Any) -> tuple:
         """Add up a kernel's results over the blocks of a part, and over the parts."""

@@ -1,7 +1,7 @@
 """Triplets in memory, and the passes over them that a map needs."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, reduce
 from types import ModuleType
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ordinate import backends
-from ordinate._parallel import blocks, run
+from ordinate._parallel import blocks, in_order, n_threads, run
 from ordinate.backends import numpy_
 from ordinate.losses import Loss
 from ordinate.rows import read_only
@@ -18,6 +18,7 @@ from ordinate.triplets import Triplets
 # Each part has sums of its own for all items, and costs some of Python's time.
 MOST_PARTS = 8
 SMALL_PART = 1 << 16  # of triplets with a map
+BLOCK = 1 << 22  # rows that are handed out at a time
 CONNECTING = 10  # rows per item that should connect all items
 NO_WEIGHT = np.empty(0)
 
@@ -67,6 +68,11 @@ class TripletStore:
         return len(self.rows)
 
     @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return len(self.weight) > 0
+
+    @property
     def total(self) -> float:
         """Number of answers: rows counted by their weight."""
         return float(self.weight.sum()) if len(self.weight) else float(len(self.rows))
@@ -114,6 +120,15 @@ class TripletStore:
             if n_parts == 1:
                 break
         return n_parts
+
+    def each_block(self, function: Callable[[np.ndarray, np.ndarray], Any]) -> Iterator[Any]:
+        """Yield a function's result for all rows and weights, in blocks; it runs ahead."""
+
+        def call(part: slice) -> Any:
+            return function(self.rows[part], self.weight[part] if self.weighted else self.weight)
+
+        workers = n_threads()
+        return in_order(call, blocks(len(self), BLOCK), workers=workers, ahead=workers)
 
     def _sum(self, kernel: Callable[..., tuple], points: np.ndarray, *arguments: Any) -> tuple:
         self._count_pass(1.0)
