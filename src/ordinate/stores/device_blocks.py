@@ -144,10 +144,11 @@ class BlockedColumns:
 
     def gradient(self, scores: Mapping[int, Tensor], noise: Noise) -> dict[int, Tensor]:
         """Gradient of the log-likelihood of the scores (n_items,) of some columns."""
-        return {
-            i: self._sum(i, lambda block: block.gradient({0: scores[i]}, noise)[0])
-            for i in scores
-        }
+
+        def of(i: int) -> Tensor:
+            return self._sum(i, lambda block: block.gradient({0: scores[i]}, noise)[0])
+
+        return {i: of(i) for i in scores}
 
     def information(self, column: int, scores: Tensor, noise: Noise) -> Tensor:
         """Diagonal of the expected curvature of a column's log-likelihood at its scores (n,)."""
