@@ -1,6 +1,7 @@
 """Our STE on a device against cblearn 0.4's torch backend on the same device and triplets.
 
-``python benchmarks/peers_gpu.py cuda`` (or ``cpu``), where cblearn and torch are installed.
+``python benchmarks/peers_gpu.py cuda [n c]`` (or ``cpu``), where cblearn and torch are installed: n
+items, c n log n triplets.
 """
 
 import sys
@@ -42,4 +43,5 @@ def main(device: str, n: int, c: float) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "cuda", 1000, 200)
+    device, n, c = (sys.argv[1:] + ["cuda", "1000", "200"][len(sys.argv) - 1 :])[:3]
+    main(device, int(n), float(c))

@@ -3,13 +3,12 @@
 ``python benchmarks/results_page.py FOLDER``, where FOLDER/NAME is the output of each experiment.
 """
 
-import csv
 import re
-import shutil
 import sys
 from pathlib import Path
 
 from ordinate.experiments import EXPERIMENTS
+from ordinate.experiments._frame import picture, read_rows
 from ordinate.plotting import save
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -43,15 +42,12 @@ REMARKS = {
 }
 
 
-def draw_food(folder: Path, path: Path) -> None:
-    """The maps of dishes without their names, which are not ours to publish."""
-    with open(folder / "results.csv", newline="", encoding="utf-8") as file:
-        rows = [
-            {**row, "label": "", "x": float(row["x"]), "y": float(row["y"])}
-            for row in csv.DictReader(file)
-            if row["kind"] == "place"
-        ]
-    save(EXPERIMENTS["food"].draw(rows), path, dpi=150)
+def draw(name: str, folder: Path, path: Path) -> None:
+    """Draw the figure anew; dishes without their names, which are not ours to publish."""
+    rows = read_rows(folder / "results.csv")
+    if name == "food":
+        rows = [{**row, "label": ""} for row in rows]
+    save(picture(EXPERIMENTS[name], rows), path, dpi=150)
 
 
 def main(folder: Path) -> None:
@@ -67,11 +63,7 @@ def main(folder: Path) -> None:
         # Where files lay on the machine that ran it is of no use to others.
         text = re.sub(r"-o \S+( -q)?( --force)?`", f"-o {name}/`", text)
         text = re.sub(r"--data \S+", "--data PATH", text)
-        picture = DOCS / "images" / f"results-{name}.png"
-        if name == "food":
-            draw_food(folder / name, picture)
-        else:
-            shutil.copy(folder / name / "figure.png", picture)
+        draw(name, folder / name, DOCS / "images" / f"results-{name}.png")
         parts.append(text.rstrip() + "\n")
         if name in REMARKS:
             parts.append(REMARKS[name] + "\n")

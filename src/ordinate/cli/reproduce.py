@@ -152,14 +152,14 @@ def write(
 ) -> None:
     """Write results, figure and page, and show the verdicts."""
     from ordinate._writing import whole_folder
-    from ordinate.experiments._frame import page, write_rows
+    from ordinate.experiments._frame import page, picture, write_rows
     from ordinate.plotting import save
 
     verdicts = experiment.judge(rows)
     command = shlex.join(["ordinate", *sys.argv[1:]])
     with whole_folder(folder, force=force, own=OWN) as partial:
         write_rows(partial / "results.csv", rows)
-        drawn = experiment.draw(rows)
+        drawn = picture(experiment, rows)
         save(drawn, partial / "figure.png", dpi=150)
         save(drawn, partial / "figure.svg")
         text = page(experiment, scale, verdicts, seconds, command)

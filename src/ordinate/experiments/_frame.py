@@ -5,6 +5,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -159,6 +160,21 @@ def mean_by(
     return {key: (float(middle(v)), float(np.std(v))) for key, v in groups.items()}
 
 
+def read_rows(path: Path) -> list[Row]:
+    """Read what :func:`write_rows` wrote; what is empty is left out."""
+
+    def value(text: str) -> Any:
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+        return text
+
+    with open(path, newline="", encoding="utf-8") as file:
+        return [{k: value(v) for k, v in row.items() if v} for row in csv.DictReader(file)]
+
+
 def write_rows(path: Path, rows: list[Row]) -> None:
     """Write tidy results; columns that a row lacks are empty."""
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -184,6 +200,25 @@ def figure(n_panels: int, columns: int | None = None) -> tuple["Figure", list["A
     return made, axes
 
 
+def picture(experiment: Experiment, rows: list[Row]) -> "Figure":
+    """Draw an experiment, with one legend below for all panels."""
+    made = experiment.draw(rows)
+    named: dict[str, Any] = {}
+    for panel in made.axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    if named:
+        made.legend(
+            named.values(),
+            named,
+            loc="outside lower center",
+            ncols=min(len(named), 3 if len(made.axes) < 3 else 5),
+            fontsize=7,
+            frameon=False,
+        )
+    return made
+
+
 def lines(
     axes: "Axes",
     rows: Iterable[Row],
@@ -195,13 +230,13 @@ def lines(
 ) -> None:
     """Draw the mean of y against x for each value of ``by``, with a band of one deviation."""
     means = mean_by(rows, by, x, value=y)
+    styles = cycle(("-", "--", "-.", ":"))  # lines that lie on each other are both seen
     for colour, name in zip(_cycle(), dict.fromkeys(key[0] for key in means), strict=False):
         found = sorted((key[1], *value) for key, value in means.items() if key[0] == name)
         at, middle, spread = np.array(found, dtype=float).T
-        axes.plot(at, middle, marker=marker, markersize=3.5, color=colour, label=str(name))
+        axes.plot(at, middle, next(styles), marker=marker, ms=3.5, color=colour, label=str(name))
         axes.fill_between(at, middle - spread, middle + spread, color=colour, alpha=0.15, lw=0)
     axes.set(xlabel=x, ylabel=y)
-    axes.legend(fontsize=7, frameon=False)
 
 
 def curves(axes: "Axes", rows: Iterable[Row], *, by: str = "method") -> None:
@@ -221,7 +256,6 @@ def curves(axes: "Axes", rows: Iterable[Row], *, by: str = "method") -> None:
                 label=None if k else name,
             )
     axes.set(xscale="log", xlabel="seconds", ylabel="relative Procrustes error")
-    axes.legend(fontsize=7, frameon=False)
 
 
 def steps_of(run: Tracked, **labels: Any) -> list[Row]:

@@ -106,7 +106,6 @@ def draw(rows: list[Row]) -> "Figure":
                 panel.scatter(x, y, color=colour, label=name, s=22, marker=marker)
         panel.set(xscale="log", xlabel="seconds", ylabel="relative error, best scale")
         panel.set(title=f"{design} triplets", ylim=(0, None))
-        panel.legend(fontsize=7, frameon=False)
     return made
 
 
