@@ -111,93 +111,138 @@ def rank_columns(
     -------
     Scores
     """
-    n, every = columns.n_items, range(len(columns))
-    one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * n
-    dtype = "float32" if one_step else "float64"
-    # In this order: columns in a file are counted while the sample is read.
-    sample = columns.sample(SAMPLE * n // 2)
-    far, near = columns.counts(getattr(np, dtype))
-    xp, compared = namespace(far), far + near
-    n_compared = on_host((compared > 0).sum(axis=1))
-    ranked = xp.ones_like(far, dtype=bool)
-    if owners is not None:
-        ranked[beside(far, np.arange(len(columns))), beside(far, owners)] = False
-    # Columns share the threads of a CPU, one at a time each; a device takes all at once.
-    on_cpu = xp is np
-    batches = [slice(i, i + 1) for i in every] if on_cpu else [slice(0, len(columns))]
-    fields = run(lambda batch: mean_field(far[batch], near[batch], noise), batches)
-    first = xp.concatenate([field.scores for field in fields])
-    scores = _centred(first, ranked)
-    # Begun at once: a device works on them while it is handed what comes next.
-    gradients = columns.gradient({i: cast(scores[i], dtype) for i in every}, noise)
-    mixed = well_mixed(sample, first, noise)
-    n_read = 2 * columns.sizes.sum() + (_mixing_steps(n) + 1) * sample.sizes.sum()
+    ranking = _Ranking(columns, noise, owners, regularization, tol)
+    climbs = ranking.first_steps(max_passes)
+    ranking.climb(climbs)
+    return ranking.result(climbs)
 
-    ridge = _ridge(regularization, fields, mixed)
-    # The mean field tells the curvature of many comparisons that mix; others are few, or must be
-    # summed.
-    summed = [] if one_step and mixed.all() else np.flatnonzero(~(one_step & mixed)).tolist()
-    n_read += 2 * columns.sizes[summed].sum()
 
-    def information(scores: np.ndarray) -> np.ndarray:
-        if len(summed) == len(columns):
-            return xp.stack(run(lambda i: columns.information(i, scores[i], noise), every))
-        mean = run(
-            lambda pair: pair[0].information(scores[pair[1]]), zip(fields, batches, strict=True)
-        )
-        found = compared * xp.concatenate(mean)
-        for i in summed:
-            found[i] = columns.information(i, scores[i], noise)
+class _Ranking:
+    """The rankings of all columns on their way; arrays are of shape (n_columns, n_items)."""
+
+    def __init__(
+        self,
+        columns: AnyColumns,
+        noise: Noise,
+        owners: np.ndarray | None,
+        regularization: float | str,
+        tol: float,
+    ) -> None:
+        self.columns, self.noise, self.every = columns, noise, range(len(columns))
+        self.one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * columns.n_items
+        # In this order: columns in a file are counted while the sample is read.
+        self.sample = columns.sample(SAMPLE * columns.n_items // 2)
+        far, near = columns.counts(np.float32 if self.one_step else np.float64)
+        self.far: np.ndarray = far
+        self.near: np.ndarray = near
+        self.xp, self.compared = namespace(self.far), self.far + self.near
+        self.ranked = self.xp.ones_like(self.far, dtype=bool)
+        if owners is not None:
+            column, owner = beside(self.far, self.every), beside(self.far, owners)
+            self.ranked[column, owner] = False
+        # Columns share the threads of a CPU, one at a time each; a device takes all at once.
+        self.on_cpu = self.xp is np
+        self.batches = [slice(i, i + 1) for i in self.every] if self.on_cpu else [slice(None)]
+        self.fields = run(self._mean_field, self.batches)
+        first = self.xp.concatenate([field.scores for field in self.fields])
+        self.scores = _centred(first, self.ranked)
+        self.n_read = columns.sizes.sum()
+        # Begun at once: a device works on them while it is handed what comes next.
+        self.gradients = self.gradient(dict(enumerate(self.scores)))
+
+        self.mixed = well_mixed(self.sample, first, noise)
+        self.n_read += (_mixing_steps(columns.n_items) + 1) * self.sample.sizes.sum()
+        self.ridge = _ridge(regularization, self.fields, self.mixed)
+        # The mean field tells the curvature of many comparisons that mix; others are few, or must
+        # be summed.
+        self.summed = np.flatnonzero(~(self.one_step & self.mixed)).tolist()
+        self.known = self.information(first)
+        self.n_compared = on_host((self.compared > 0).sum(axis=1))
+        self.limit, self.check = np.full(len(columns), tol), None
+        if self.one_step:
+            each = self.known / self.xp.clip(self.compared, 1, None)
+            self.check = StepCheck.of(self.sample, noise, first, each, columns)
+            self.n_read += 3 * self.sample.sizes.sum()
+            # A small gradient means a small error only here.
+            self.limit[self.mixed] *= self.n_compared[self.mixed]
+
+    def _mean_field(self, batch: slice) -> MeanField:
+        return mean_field(self.far[batch], self.near[batch], self.noise)
+
+    def gradient(self, scores: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
+        """Gradient of the log-likelihood of the scores (n_items,) of some columns."""
+        self.n_read += self.columns.sizes[list(scores)].sum()
+        dtype = "float32" if self.one_step else "float64"
+        return self.columns.gradient({i: cast(x, dtype) for i, x in scores.items()}, self.noise)
+
+    def information(self, scores: np.ndarray) -> np.ndarray:
+        """Expected curvature of the log-likelihood in each score."""
+        self.n_read += self.columns.sizes[self.summed].sum()
+
+        def summed(i: int) -> np.ndarray:
+            return self.columns.information(i, scores[i], self.noise)
+
+        if len(self.summed) == len(self.columns):
+            return self.xp.stack(run(summed, self.every))
+        fields = zip(self.fields, self.batches, strict=True)
+        mean = run(lambda field: field[0].information(scores[field[1]]), fields)
+        found = self.compared * self.xp.concatenate(mean)
+        for i in self.summed:
+            found[i] = summed(i)
         return found
 
-    known = information(first)
-    limit, check = np.full(len(columns), tol), None
-    if one_step:
-        n_read += 3 * sample.sizes.sum()
-        check = StepCheck.of(sample, noise, first, known / xp.clip(compared, 1, None), columns)
-        # A small gradient means a small error only here.
-        limit[mixed] *= n_compared[mixed]
-    penalty = beside(first, ridge[:, None])
+    def first_steps(self, max_passes: int) -> dict[int, "_Climb"]:
+        """Take the step with the diagonal alone where it is enough; return the climbs of others."""
+        penalty = beside(self.scores, self.ridge[:, None])
 
-    def first_step(batch: slice) -> dict[int, _Climb]:
-        """Take the step with the diagonal alone where it is enough; return the other climbs."""
-        at, curvature = scores[batch], known[batch] + penalty[batch]
-        g = xp.stack([gradients[i] for i in every[batch]]) - penalty[batch] * at
-        step = inverse_of(curvature) * g
-        done = on_host((g * step).sum(axis=1)) <= limit[batch]
-        if check is not None and not done.all():
-            done |= mixed[batch] & (check.decrement_left(batch, step) <= limit[batch])
-        new = _centred(at + step, ranked[batch])
-        scores[batch] = xp.where(beside(first, done[:, None]), new, at)
-        return {
-            i: _Climb(at[k], g[k], curvature[k], ranked[i], ridge[i], limit[i], max_passes)
-            for k, i in enumerate(every[batch])
-            if not done[k]
-        }
+        def step(batch: slice) -> dict[int, _Climb]:
+            every, at, limit = self.every[batch], self.scores[batch], self.limit[batch]
+            g = self.xp.stack([self.gradients[i] for i in every]) - penalty[batch] * at
+            curvature = self.known[batch] + penalty[batch]
+            change = inverse_of(curvature) * g
+            done = on_host((g * change).sum(axis=1)) <= limit
+            if self.check is not None and not done.all():
+                done |= self.mixed[batch] & (self.check.decrement_left(batch, change) <= limit)
+            new = _centred(at + change, self.ranked[batch])
+            self.scores[batch] = self.xp.where(beside(at, done[:, None]), new, at)
+            return {
+                i: _Climb(
+                    at[k], g[k], curvature[k], self.ranked[i], self.ridge[i], limit[k], max_passes
+                )
+                for k, i in enumerate(every)
+                if not done[k]
+            }
 
-    climbs = {i: climb for found in run(first_step, batches) for i, climb in found.items()}
-    steps = {i: climb.steps() for i, climb in climbs.items()}
-    # Threads would wait for each other to hand work to the one device.
-    each = run if on_cpu else lambda function, tasks: [function(task) for task in tasks]
-    asked = dict(zip(steps, each(next, steps.values()), strict=True))
-    while asked:
-        gradients = columns.gradient({i: cast(x, dtype) for i, x in asked.items()}, noise)
-        n_read += columns.sizes[list(asked)].sum()
-        answers = each(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
-        asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
-    for i, climb in climbs.items():
-        scores[i] = climb.scores
-    return Scores(
-        scores=scores.T,
-        information=information(scores).T,
-        n_compared=compared.T,
-        n_one_sided=on_host(((compared > 0) & ((far == 0) | (near == 0))).sum(axis=1)),
-        n_parts=columns.n_parts(n_compared),
-        regularization=ridge,
-        converged=np.array([i not in climbs or climbs[i].converged for i in every]),
-        n_passes=float(n_read / columns.sizes.sum()),
-        n_triplets=columns.sizes,
-    )
+        return {i: climb for found in run(step, self.batches) for i, climb in found.items()}
+
+    def climb(self, climbs: dict[int, "_Climb"]) -> None:
+        """Go on with climbs until all have ended, each pass for all at once."""
+        steps = {i: climb.steps() for i, climb in climbs.items()}
+        # Threads would wait for each other to hand work to the one device.
+        each = run if self.on_cpu else lambda function, tasks: [function(task) for task in tasks]
+        asked = dict(zip(steps, each(next, steps.values()), strict=True))
+        while asked:
+            gradients = self.gradient(asked)
+            answers = each(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
+            asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
+        for i, climb in climbs.items():
+            self.scores[i] = climb.scores
+
+    def result(self, climbs: dict[int, "_Climb"]) -> Scores:
+        """Return what was found."""
+        one_sided = (self.compared > 0) & ((self.far == 0) | (self.near == 0))
+        information = self.information(self.scores)
+        return Scores(
+            scores=self.scores.T,
+            information=information.T,
+            n_compared=self.compared.T,
+            n_one_sided=on_host(one_sided.sum(axis=1)),
+            n_parts=self.columns.n_parts(self.n_compared),
+            regularization=self.ridge,
+            converged=np.array([i not in climbs or climbs[i].converged for i in self.every]),
+            n_passes=float(self.n_read / self.columns.sizes.sum()),
+            n_triplets=self.columns.sizes,
+        )
 
 
 def _advance(

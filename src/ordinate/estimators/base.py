@@ -78,7 +78,10 @@ class Embedder(BaseEstimator, ABC):
         """
         if isinstance(triplets, Triplets):
             return
-        needed = triplets.streaming_bytes() + working + triplets.sample_bytes(sample)
+        streaming = triplets.streaming_bytes()
+        if self.device_ != "cpu":
+            streaming *= 2  # each block again, in pinned memory
+        needed = streaming + working + triplets.sample_bytes(sample)
         self._say(f"needs about {in_words(needed)} of memory")
         if needed > triplets.memory_limit:
             raise MemoryError(
