@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate import procrustes_error
+from ordinate import procrustes_error, scaling
 from ordinate.scaling import classical_mds, landmark_mds, project_edm
 
 
@@ -93,3 +93,14 @@ def test_directions_without_a_positive_eigenvalue_are_zero():
     Z, placed = landmark_mds(E, E[:2] + 0.1, 3)
     assert np.abs(Z[:, 1:]).max() < 1e-6
     assert np.isfinite(placed).all()
+
+
+@pytest.mark.parametrize(("size", "d", "noise"), [(25, 2, 0.15), (50, 3, 0.25), (120, 5, 0.5)])
+def test_projection_takes_few_steps(size, d, noise, monkeypatch):
+    """Newton's method ends in few steps, also where the value's rounding hides its fall."""
+    calls = []
+    project = scaling._project_cone
+    monkeypatch.setattr(scaling, "_project_cone", lambda A: calls.append(1) or project(A))
+    for seed in range(3):
+        project_edm(noisy_edm(size, d, noise, seed))
+    assert len(calls) <= 3 * 12

@@ -91,10 +91,11 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     ]
     weight, won, size = on_host(xp.stack(in_bins)).reshape(3, -1, BINS)
     share = weight / weight.sum(axis=1)[:, None]
-    # Bins without items get a score, and nobody meets them.
+    # Bins that are empty in one column but not in all get a score there, and nobody meets them.
     used = weight > 0
     r = np.divide(won, weight, out=np.full_like(won, 0.5), where=used)
-    x = _solve(r, share, np.maximum(size, 1), noise)
+    x, some = np.zeros_like(r), used.any(axis=0)
+    x[:, some] = _solve(r[:, some], share[:, some], np.maximum(size, 1)[:, some], noise)
     on_grid = np.stack(
         [
             np.interp(places, np.log(r / (1 - r))[here], x[here])

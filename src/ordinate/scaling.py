@@ -131,11 +131,12 @@ def project_edm(A: np.ndarray, *, tol: float = 1e-13, max_iter: int = 100) -> np
             A.shape, lambda h, d=derivative, c=shift: np.diag(d(np.diag(h))) + c * h
         )
         step = cg(curvature, -gradient, rtol=min(1e-2, size_left))[0]
-        length = 1.0
+        length, value = 1.0, 0.5 * (P**2).sum()
         while True:
             new, new_derivative = _project_cone(A / size + np.diag(y + length * step))
-            rise = 0.5 * ((new**2).sum() - (P**2).sum())
-            if rise <= 1e-4 * length * (gradient @ step) + 1e-15 or length < 1e-6:
+            rise = 0.5 * (new**2).sum() - value
+            # Near the end the value changes by less than its rounding, and the step is good.
+            if rise <= 1e-4 * length * (gradient @ step) + 1e-14 * value or length < 1e-6:
                 break
             length /= 2
         y, P, derivative = y + length * step, new, new_derivative
