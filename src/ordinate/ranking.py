@@ -147,8 +147,13 @@ class _Ranking:
         first = self.xp.concatenate([field.scores for field in self.fields])
         self.scores = _centred(first, self.ranked)
         self.n_read = columns.sizes.sum()
-        # Begun at once: a device works on them while it is handed what comes next.
+        # Before all else: a device works on them while it is handed what comes next.
         self.gradients = self.gradient(dict(enumerate(self.scores)))
+        self.check = mean = None
+        if self.one_step:
+            mean = self._mean_information(first)
+            self.check = StepCheck.of(self.sample, noise, first, mean, columns)
+            self.n_read += 3 * self.sample.sizes.sum()
 
         self.mixed = well_mixed(self.sample, first, noise)
         self.n_read += (_mixing_steps(columns.n_items) + 1) * self.sample.sizes.sum()
@@ -156,15 +161,11 @@ class _Ranking:
         # The mean field tells the curvature of many comparisons that mix; others are few, or must
         # be summed.
         self.summed = np.flatnonzero(~(self.one_step & self.mixed)).tolist()
-        self.known = self.information(first)
+        self.known = self.information(first, mean)
         self.n_compared = on_host((self.compared > 0).sum(axis=1))
-        self.limit, self.check = np.full(len(columns), tol), None
-        if self.one_step:
-            each = self.known / self.xp.clip(self.compared, 1, None)
-            self.check = StepCheck.of(self.sample, noise, first, each, columns)
-            self.n_read += 3 * self.sample.sizes.sum()
-            # A small gradient means a small error only here.
-            self.limit[self.mixed] *= self.n_compared[self.mixed]
+        # A small gradient means a small error only where comparisons are many and mix.
+        per_item = np.where(self.one_step & self.mixed, self.n_compared, 1)
+        self.limit = tol * per_item
 
     def _mean_field(self, batch: slice) -> MeanField:
         return mean_field(self.far[batch], self.near[batch], self.noise)
@@ -175,8 +176,8 @@ class _Ranking:
         dtype = "float32" if self.one_step else "float64"
         return self.columns.gradient({i: cast(x, dtype) for i, x in scores.items()}, self.noise)
 
-    def information(self, scores: np.ndarray) -> np.ndarray:
-        """Expected curvature of the log-likelihood in each score."""
+    def information(self, scores: np.ndarray, mean: np.ndarray | None = None) -> np.ndarray:
+        """Expected curvature of the log-likelihood in each score; ``mean`` may be known."""
         self.n_read += self.columns.sizes[self.summed].sum()
 
         def summed(i: int) -> np.ndarray:
@@ -184,33 +185,47 @@ class _Ranking:
 
         if len(self.summed) == len(self.columns):
             return self.xp.stack(run(summed, self.every))
-        fields = zip(self.fields, self.batches, strict=True)
-        mean = run(lambda field: field[0].information(scores[field[1]]), fields)
-        found = self.compared * self.xp.concatenate(mean)
+        found = self.compared * (self._mean_information(scores) if mean is None else mean)
         for i in self.summed:
             found[i] = summed(i)
         return found
 
+    def _mean_information(self, scores: np.ndarray) -> np.ndarray:
+        """Curvature that a comparison with a random opponent adds in each score."""
+        fields = zip(self.fields, self.batches, strict=True)
+        return self.xp.concatenate(
+            run(lambda field: field[0].information(scores[field[1]]), fields)
+        )
+
     def first_steps(self, max_passes: int) -> dict[int, "_Climb"]:
         """Take the step with the diagonal alone where it is enough; return the climbs of others."""
-        penalty = beside(self.scores, self.ridge[:, None])
+        ridge, limit, mixed = (
+            beside(self.scores, values) for values in (self.ridge[:, None], self.limit, self.mixed)
+        )
 
         def step(batch: slice) -> dict[int, _Climb]:
-            every, at, limit = self.every[batch], self.scores[batch], self.limit[batch]
-            g = self.xp.stack([self.gradients[i] for i in every]) - penalty[batch] * at
-            curvature = self.known[batch] + penalty[batch]
+            every, at = self.every[batch], self.scores[batch]
+            g = self.xp.stack([self.gradients[i] for i in every]) - ridge[batch] * at
+            curvature = self.known[batch] + ridge[batch]
             change = inverse_of(curvature) * g
-            done = on_host((g * change).sum(axis=1)) <= limit
-            if self.check is not None and not done.all():
-                done |= self.mixed[batch] & (self.check.decrement_left(batch, change) <= limit)
+            enough = (g * change).sum(axis=1) <= limit[batch]
+            if self.check is not None:
+                left = self.check.decrement_left(batch, change)
+                enough |= mixed[batch] & (left <= limit[batch])
             new = _centred(at + change, self.ranked[batch])
-            self.scores[batch] = self.xp.where(beside(at, done[:, None]), new, at)
+            self.scores[batch] = self.xp.where(enough[:, None], new, at)
             return {
                 i: _Climb(
-                    at[k], g[k], curvature[k], self.ranked[i], self.ridge[i], limit[k], max_passes
+                    at[k],
+                    g[k],
+                    curvature[k],
+                    self.ranked[i],
+                    self.ridge[i],
+                    self.limit[i],
+                    max_passes,
                 )
-                for k, i in enumerate(every)
-                if not done[k]
+                for k, (i, done) in enumerate(zip(every, on_host(enough), strict=True))
+                if not done
             }
 
         return {i: climb for found in run(step, self.batches) for i, climb in found.items()}
@@ -338,7 +353,7 @@ class StepCheck(NamedTuple):
         curvature = self.curvature[batch]
         left = change + curvature * step
         decrement = (left**2 * inverse_of(curvature)).sum(axis=1)
-        return self.scale[batch] * on_host(decrement)
+        return beside(decrement, self.scale[batch]) * decrement
 
 
 class _Climb:
