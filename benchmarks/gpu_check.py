@@ -174,6 +174,23 @@ def whole_fits() -> None:
         report(f"{name} as on the CPU", error, 5e-3)
 
 
+def many_triplets() -> None:
+    """More triplets than half of what 32 bits count, against their halves."""
+    m, n = 1_200_000_000, 1000
+    ids = torch.randint(n, (3, m), dtype=torch.int32, device="cuda")
+    empty = torch.empty(0, dtype=torch.float64, device="cuda")
+    points = torch.randn((n, 2), dtype=torch.float64, device="cuda")
+    halves = [ids[:, : m // 2].contiguous(), ids[:, m // 2 :].contiguous()]
+    codes = losses.get("ste").codes
+    value, gradient = triton_.loss_sums(ids, empty, points, *codes)
+    parts = [triton_.loss_sums(half, empty, points, *codes) for half in halves]
+    report("loss_sums of 1.2e9", abs(value - sum(part[0] for part in parts)) / value, 1e-11)
+    report("their gradient", difference(gradient, sum(part[1] for part in parts)), 1e-9)
+    whole = triton_.similarity_sums(ids, empty, points)
+    parts = [triton_.similarity_sums(half, empty, points) for half in halves]
+    report("similarity_sums of 1.2e9", difference(whole, sum(parts)), 1e-9)
+
+
 def sent_in_blocks() -> None:
     """Stores that are sent in blocks against the same that are resident."""
     columns_module.BLOCK = triplets_module.BLOCK = 10_007
@@ -229,6 +246,7 @@ if __name__ == "__main__":
     parts()
     placing()
     triplet_kernels()
+    many_triplets()
     sent_in_blocks()
     twice_the_same()
     whole_fits()

@@ -10,16 +10,15 @@ import numpy as np
 
 from ordinate import backends
 from ordinate._parallel import in_order
-from ordinate.losses import Loss
 from ordinate.rows import read_only
 from ordinate.storage.stored import Block, StoredTriplets
-from ordinate.stores.triplets import NO_WEIGHT, TripletStore, part_length
+from ordinate.stores.triplets import NO_WEIGHT, MapPasses, TripletStore, part_length
 
 INDEX = 16  # bytes of a sampled row besides its own, while it is drawn
 KEPT = 4  # a sample is kept if as many would take the room that one may
 
 
-class StreamedTriplets:
+class StreamedTriplets(MapPasses):
     """Triplets in a file, with the passes of ``TripletStore``.
 
     Sums are those of ``TripletStore`` to rounding: bit for bit where its parts are no longer than a
@@ -89,20 +88,6 @@ class StreamedTriplets:
         if random_state == 0 and KEPT * len(found) <= most:
             self._samples[step] = found
         return found
-
-    def loss(self, points: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
-        """Value and gradient (n, d) of a loss, summed over all triplets."""
-        sums = self._sum(self.backend.loss_sums, points, *loss.codes)
-        return sums[0], sums[1]
-
-    def curvature(self, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
-        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        sums = self._sum(self.backend.curvature_sums, points, *loss.codes)
-        return sums[0], sums[1]
-
-    def similarity(self, vectors: np.ndarray) -> np.ndarray:
-        """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
-        return self._sum(lambda *arguments: (self.backend.similarity_sums(*arguments),), vectors)[0]
 
     @cached_property
     def counts(self) -> np.ndarray:

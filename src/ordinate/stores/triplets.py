@@ -1,6 +1,7 @@
 """Triplets in memory, and the passes over them that a map needs."""
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property, reduce
 from types import ModuleType
@@ -23,7 +24,31 @@ CONNECTING = 10  # rows per item that should connect all items
 NO_WEIGHT = np.empty(0)
 
 
-class TripletStore:
+class MapPasses(ABC):
+    """The passes over triplets that a map needs, by the kernels of a backend."""
+
+    backend: ModuleType
+
+    def loss(self, points: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
+        """Value and gradient (n, d) of a loss, summed over all triplets."""
+        sums = self._sum(self.backend.loss_sums, points, *loss.codes)
+        return sums[0], sums[1]
+
+    def curvature(self, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
+        sums = self._sum(self.backend.curvature_sums, points, *loss.codes)
+        return sums[0], sums[1]
+
+    def similarity(self, vectors: np.ndarray) -> np.ndarray:
+        """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
+        return self._sum(lambda *arguments: (self.backend.similarity_sums(*arguments),), vectors)[0]
+
+    @abstractmethod
+    def _sum(self, kernel: Callable[..., tuple], points: np.ndarray, *arguments: Any) -> tuple:
+        """Add up a kernel's results over all triplets."""
+
+
+class TripletStore(MapPasses):
     """Triplets in memory and the passes over them that a map needs.
 
     Parameters
@@ -86,20 +111,6 @@ class TripletStore:
         chosen = starts + np.random.default_rng(random_state).integers(step, size=len(starts))
         weight = self.weight[chosen] if len(self.weight) else self.weight
         return TripletStore(self.rows[chosen], weight, self.n_items, self.backend, self)
-
-    def loss(self, points: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
-        """Value and gradient (n, d) of a loss, summed over all triplets."""
-        sums = self._sum(self.backend.loss_sums, points, *loss.codes)
-        return sums[0], sums[1]
-
-    def curvature(self, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
-        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        sums = self._sum(self.backend.curvature_sums, points, *loss.codes)
-        return sums[0], sums[1]
-
-    def similarity(self, vectors: np.ndarray) -> np.ndarray:
-        """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
-        return self._sum(lambda *arguments: (self.backend.similarity_sums(*arguments),), vectors)[0]
 
     @cached_property
     def counts(self) -> np.ndarray:

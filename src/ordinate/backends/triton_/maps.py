@@ -100,6 +100,20 @@ def _penalty(z, penalty: tl.constexpr):
 
 
 @triton.jit
+def _read_triplets(ids, m, width: tl.constexpr, block: tl.constexpr):
+    """Rows of this program and which there are, their anchors, and places of near and far items."""
+    program = tl.program_id(0).to(tl.int64)
+    at = program * block + tl.arange(0, block)
+    inside = at < m
+    axis = tl.arange(0, width)[None, :]
+    anchor = tl.load(ids + at, mask=inside, other=0)
+    # In this order: twice m need not be a number of 32 bits.
+    near = tl.load(ids + (at + m), mask=inside, other=0)[:, None] * width + axis
+    far = tl.load(ids + (at + m + m), mask=inside, other=0)[:, None] * width + axis
+    return program, at, inside, anchor, near, far
+
+
+@triton.jit
 def _loss(
     ids,
     weight,
@@ -116,13 +130,8 @@ def _loss(
     width: tl.constexpr,
     block: tl.constexpr,
 ):
-    program = tl.program_id(0).to(tl.int64)
-    at = program * block + tl.arange(0, block)
-    inside = at < m
+    program, at, inside, anchor, near, far = _read_triplets(ids, m, width, block)
     axis = tl.arange(0, width)[None, :]
-    anchor = tl.load(ids + at, mask=inside, other=0)
-    near = tl.load(ids + m + at, mask=inside, other=0)[:, None] * width + axis
-    far = tl.load(ids + 2 * m + at, mask=inside, other=0)[:, None] * width + axis
     x = tl.load(points + anchor[:, None] * width + axis)
     to_near, to_far = x - tl.load(points + near), x - tl.load(points + far)
     shape, margin = tl.load(constants), tl.load(constants + 1)
@@ -167,13 +176,8 @@ def _similarity(
     width: tl.constexpr,
     block: tl.constexpr,
 ):
-    program = tl.program_id(0).to(tl.int64)
-    at = program * block + tl.arange(0, block)
-    inside = at < m
+    program, at, inside, anchor, near, far = _read_triplets(ids, m, width, block)
     axis = tl.arange(0, width)[None, :]
-    anchor = tl.load(ids + at, mask=inside, other=0)
-    near = tl.load(ids + m + at, mask=inside, other=0)[:, None] * width + axis
-    far = tl.load(ids + 2 * m + at, mask=inside, other=0)[:, None] * width + axis
     x = tl.load(vectors + anchor[:, None] * width + axis)
     difference = tl.load(vectors + far) - tl.load(vectors + near)
     if weighted:
