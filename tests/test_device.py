@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from ordinate import (
 )
 from ordinate._device import choose_device, describe_device
 from ordinate.storage import stored
-from ordinate.stores import NO_WEIGHT, Columns, DeviceTriplets, TripletStore
+from ordinate.stores import NO_WEIGHT, BlockedTriplets, Columns, DeviceTriplets, TripletStore
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -338,3 +339,22 @@ def test_files_larger_than_memory_go_to_the_device(monkeypatch, tmp_path, room, 
     assert loe.embedding_ == pytest.approx(LOE().fit(triplets).embedding_, abs=1e-5)
     known = STE(tol=1e-9, random_state=0).fit(triplets).embedding_
     assert ste.embedding_ == pytest.approx(known, abs=1e-3)
+
+
+def test_samples_do_not_hold_on_to_their_blocks(monkeypatch):
+    """At no time are more than a few blocks on the device."""
+    triplets = sample_triplets(sample_points(40, 2, random_state=0), 60_000, random_state=0)
+    monkeypatch.setattr(triplets_store, "BLOCK", 2000)
+    blocked = BlockedTriplets(TripletStore.from_triplets(triplets), "torch-cpu")
+    stores, alive = weakref.WeakSet(), []
+    sample = DeviceTriplets.sample
+
+    def watched(self, *arguments):
+        stores.add(self)
+        alive.append(len(stores))
+        return sample(self, *arguments)
+
+    monkeypatch.setattr(DeviceTriplets, "sample", watched)
+    assert len(blocked.sample(600)) == 600
+    assert len(alive) == 30
+    assert max(alive) <= 3

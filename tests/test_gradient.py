@@ -50,7 +50,7 @@ def relative(model, points):
 @pytest.mark.parametrize("method", ALL)
 def test_fit_and_its_attributes(data, method):
     points, triplets = data
-    model = method(random_state=0).fit(triplets)
+    model = method(n_starts=1, random_state=0).fit(triplets)
     assert model.embedding_.shape == (150, 2)
     assert model.converged_
     assert model.history_[-1] == model.loss_ < model.history_[0]
@@ -63,6 +63,30 @@ def test_fit_and_its_attributes(data, method):
     store = TripletStore.from_triplets(triplets)
     value = store.loss(model.embedding_, model._loss(2))[0] / len(triplets)
     assert value == pytest.approx(model.loss_, rel=1e-9)
+
+
+def test_small_data_get_several_starts(capsys):
+    """Seven groups, all as far from each other, have several good arrangements in the plane."""
+    rng = np.random.default_rng(6)
+    points = 2 * np.repeat(np.eye(7), 3, axis=0) + 0.5 * rng.normal(size=(21, 7))
+    triplets = sample_triplets(points, 20_000, random_state=56)
+    lowest = STE(n_starts=30, random_state=1).fit(triplets).loss_
+    assert STE(n_starts=1, random_state=0).fit(triplets).loss_ > lowest + 5e-4
+    for seed in range(3):
+        found = STE(random_state=seed, verbose=1).fit(triplets)
+        assert found.loss_ == pytest.approx(lowest, abs=1e-5)
+        assert "of 10 is the best" in capsys.readouterr().err
+    again = STE(random_state=2).fit(triplets)
+    assert (again.embedding_ == found.embedding_).all()
+
+
+def test_one_start_where_it_is_asked_for_or_many_cost_much(data, capsys):
+    points, triplets = data
+    STE(start="spectral", random_state=0, verbose=1).fit(triplets)
+    STE(start=points, verbose=1).fit(triplets)
+    _, many = uniform_data(n=1200, m=500_000)
+    STE(random_state=0, verbose=1).fit(many)
+    assert "is the best" not in capsys.readouterr().err
 
 
 def test_a_map_lies_along_its_principal_axes(data):

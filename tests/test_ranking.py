@@ -284,3 +284,23 @@ def test_a_table_of_the_ranking():
     table = rank_items(["ant", "ant", "bee"], ["bee", "cat", "cat"]).to_arrow()
     assert table["label"].to_pylist() == ["ant", "bee", "cat"]
     assert table.column_names == ["label", "score", "standard_error", "n_compared"]
+
+
+def test_thurstone_scores_of_few_comparisons_are_found():
+    """Slopes of a normal distribution vanish far out; equations must not become singular."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        pairs = simulate_pairs(3 * rng.normal(size=8), 32, rng)
+        found = rank_columns(columns_of(pairs, n=8), noise.get("thurstone"))
+        assert np.isfinite(found.scores).all()
+
+
+@pytest.mark.parametrize("max_passes", [0, 1])
+def test_no_passes_are_no_convergence(max_passes):
+    rng = np.random.default_rng(0)
+    pairs = simulate_pairs(rng.normal(size=30), 300, rng)
+    found = rank_columns(
+        columns_of(pairs, n=30), noise.get("btl"), tol=1e-20, max_passes=max_passes
+    )
+    assert not found.converged.any()
+    assert np.isfinite(found.scores).all()

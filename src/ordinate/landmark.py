@@ -301,7 +301,7 @@ def _metric(equations: _Equations, d: int) -> tuple[np.ndarray, np.ndarray]:
     error = np.linalg.norm(terms @ inverse[: len(i)], axis=1) * equations.variance**0.5
     identity = equations.triangle[:, : len(i)][:, i == j].sum(axis=1)
     spherical = np.column_stack([identity, equations.triangle[:, len(i) :]])
-    same = np.linalg.lstsq(spherical, equations.target)[0][0]
+    same = np.linalg.lstsq(spherical, equations.target, rcond=None)[0][0]
     return np.where(values > 2 * error, values, max(same, 1e-12)), U
 
 
@@ -309,7 +309,7 @@ def _linear_part(equations: _Equations, M: np.ndarray) -> np.ndarray:
     """The b that best explains the row means with this M."""
     i, j = np.triu_indices(len(M))
     left = equations.target - equations.triangle[:, : len(i)] @ M[i, j]
-    return np.linalg.lstsq(equations.triangle[:, len(i) :], left)[0][: len(M)]
+    return np.linalg.lstsq(equations.triangle[:, len(i) :], left, rcond=None)[0][: len(M)]
 
 
 def _placed(

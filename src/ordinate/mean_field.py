@@ -21,6 +21,7 @@ GRID = 256
 MOST_STEPS = 50
 LONGEST_STEP = 2.0
 CLOSE = 1e-2
+VANISHING = 1e-12  # keeps equations regular where all slopes vanish, far out in a tail
 WIDEST = 12.0  # scores beyond which the shares seen cannot come from random opponents
 
 
@@ -152,13 +153,13 @@ def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> 
         slope = probability * noise.residual(difference)
         # F does not change when all x move together: the mean fixes that.
         jacobian = share[left, None, :] - slope
-        jacobian[:, bins, bins] += slope.sum(axis=2)
+        jacobian[:, bins, bins] += slope.sum(axis=2) + VANISHING
         missing = r[left] - probability.sum(axis=2)
         step = np.linalg.solve(jacobian, missing[:, :, None])[:, :, 0]
         step -= (share[left] * step).sum(axis=1)[:, None]
         longest = np.abs(step).max(axis=1)
         x[left] += step * np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))[:, None]
-        lost = np.abs(x).max(axis=1) > WIDEST
+        lost = ~(np.abs(x).max(axis=1) <= WIDEST)  # also where it is not a number
         x[lost] = log_odds[lost]
         left = left[(longest >= CLOSE) & ~lost[left]]
         if len(left) == 0:

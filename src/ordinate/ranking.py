@@ -14,7 +14,7 @@ fail, since comparisons are few, clustered or chosen by the scores, quasi-Newton
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -235,11 +235,11 @@ class _Ranking:
         steps = {i: climb.steps() for i, climb in climbs.items()}
         # Threads would wait for each other to hand work to the one device.
         each = run if self.on_cpu else lambda function, tasks: [function(task) for task in tasks]
-        asked = dict(zip(steps, each(next, steps.values()), strict=True))
-        while asked:
-            gradients = self.gradient(asked)
+        gradients: dict[int, Any] = dict.fromkeys(steps)  # None begins a climb
+        while gradients:
             answers = each(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
             asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
+            gradients = self.gradient(asked) if asked else {}
         for i, climb in climbs.items():
             self.scores[i] = climb.scores
 
@@ -260,9 +260,7 @@ class _Ranking:
         )
 
 
-def _advance(
-    steps: Generator[np.ndarray, np.ndarray, None], gradient: np.ndarray
-) -> np.ndarray | None:
+def _advance(steps: Generator[np.ndarray, np.ndarray, None], gradient: Any) -> np.ndarray | None:
     """Send a gradient to a climb; the scores it asks about next, or None at its end."""
     try:
         return steps.send(gradient)

@@ -113,7 +113,7 @@ def neighbour_sums(pairs: np.ndarray, weight: np.ndarray, values: np.ndarray) ->
 def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
     """Count the connected parts of the ``n_compared`` items that occur in ``pairs``."""
     parent, n_parts = np.arange(n_items, dtype=np.uint32), n_compared
-    for part in blocks(len(pairs), 16 * n_items):  # the first connects all, as a rule
+    for part in blocks(len(pairs), max(16 * n_items, 1 << 20)):  # the first is enough as a rule
         n_parts = join_parts(pairs[part], parent, n_parts)
         if n_parts == 1:
             break

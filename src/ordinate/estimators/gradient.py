@@ -25,8 +25,10 @@ class STE(GradientEmbedder):
         Where to begin. "spectral" suits any triplets, "loe" triplets about landmarks; "auto" takes
         "loe" where few items are anchors, else "spectral". A fitted LOE lends its map, another is
         fitted first. The scale is found for the loss.
-    n_starts : int
-        How many starts to try, the others at random; the best result is kept.
+    n_starts : int or "auto"
+        How many starts to try, the others at random; the best result is kept. "auto" tries up to
+        ten on a sample where that costs little, as with up to some 200 items, unless a start is
+        asked for.
     regularization : float
         Ridge on the coordinates, for few answers per item: half of it times the squared norm of the
         map is added to the sum of losses.
@@ -82,7 +84,7 @@ class STE(GradientEmbedder):
         *,
         noise: str = "btl",
         start: Any = "auto",
-        n_starts: int = 1,
+        n_starts: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,
@@ -121,7 +123,7 @@ class TSTE(GradientEmbedder):
         *,
         alpha: float | None = None,
         start: Any = "auto",
-        n_starts: int = 1,
+        n_starts: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,
@@ -160,7 +162,7 @@ class CKL(GradientEmbedder):
         *,
         mu: float = 0.05,
         start: Any = "auto",
-        n_starts: int = 1,
+        n_starts: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,
@@ -197,7 +199,7 @@ class GNMDS(GradientEmbedder):
         *,
         margin: float = 1.0,
         start: Any = "auto",
-        n_starts: int = 1,
+        n_starts: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,
@@ -234,7 +236,7 @@ class SOE(GradientEmbedder):
         *,
         margin: float = 0.1,
         start: Any = "auto",
-        n_starts: int = 1,
+        n_starts: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,

@@ -229,12 +229,16 @@ def lines(
     marker: str = "o",
 ) -> None:
     """Draw the mean of y against x for each value of ``by``, with a band of one deviation."""
+    rows = list(rows)
     means = mean_by(rows, by, x, value=y)
     styles = cycle(("-", "--", "-.", ":"))  # lines that lie on each other are both seen
-    for colour, name in zip(_cycle(), dict.fromkeys(key[0] for key in means), strict=False):
-        found = sorted((key[1], *value) for key, value in means.items() if key[0] == name)
-        at, middle, spread = np.array(found, dtype=float).T
-        axes.plot(at, middle, next(styles), marker=marker, ms=3.5, color=colour, label=str(name))
+    # All names count, so that one without values here does not shift the colours of others.
+    for colour, name in zip(_cycle(), dict.fromkeys(row[by] for row in rows), strict=False):
+        style, found = next(styles), [(k[1], *v) for k, v in means.items() if k[0] == name]
+        if not found:
+            continue
+        at, middle, spread = np.array(sorted(found), dtype=float).T
+        axes.plot(at, middle, style, marker=marker, ms=3.5, color=colour, label=str(name))
         axes.fill_between(at, middle - spread, middle + spread, color=colour, alpha=0.15, lw=0)
     axes.set(xlabel=x, ylabel=y)
 

@@ -10,7 +10,7 @@ import numpy as np
 from ordinate import backends
 from ordinate._parallel import blocks, in_order, n_threads, run
 from ordinate.noise import Noise
-from ordinate.stores.triplets import NO_WEIGHT
+from ordinate.stores.triplets import MOST_COPIES, NO_WEIGHT
 from ordinate.triplets import Triplets
 
 # Each part has sums of its own for all items, and costs some of Python's time.
@@ -153,7 +153,7 @@ class Columns:
         self, column: int, function: Callable[[np.ndarray, np.ndarray], Any]
     ) -> Iterator[Any]:
         """Yield a function's result for a column's pairs and weights, in blocks; it runs ahead."""
-        pairs, workers = self.pairs[column], n_threads()
+        pairs, workers = self.pairs[column], min(n_threads(), MOST_COPIES)
         return in_order(
             lambda part: function(pairs[part], self._weight(column, part)),
             blocks(len(pairs), BLOCK),

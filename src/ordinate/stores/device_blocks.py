@@ -72,10 +72,12 @@ class BlockedTriplets:
         if random_state == 0 and self._sample is not None and self._sample[0] == step:
             return self._sample[1]
         torch, generator = require("torch", extra="gpu"), np.random.default_rng(random_state)
-        drawn = [block.sample(len(block) // step, generator) for block in self._blocks()]
+        some = (block.sample(len(block) // step, generator) for block in self._blocks())
+        # Not the samples themselves: they hold on to their blocks.
+        ids, weights = zip(*((part.ids, part.weight) for part in some), strict=True)
         found = DeviceTriplets(
-            torch.cat([block.ids for block in drawn], dim=1),
-            torch.cat([block.weight for block in drawn]),
+            torch.cat(ids, dim=1),
+            torch.cat(weights),
             self.n_items,
             self._precision,
             self,

@@ -6,6 +6,7 @@ works on the block before.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def sent(blocks: Blocks, device: str) -> Iterator[tuple[Tensor, ...]]:
     if not on_gpu:
         yield from blocks(pinned)
         return
-    copying, working = torch.cuda.Stream(where), torch.cuda.current_stream(where)
+    copying, working = _copying_stream(where), torch.cuda.current_stream(where)
     coming: deque[tuple[tuple[Tensor, ...], Any]] = deque()
     worked_on: deque[Any] = deque()
 
@@ -51,6 +52,12 @@ def sent(blocks: Blocks, device: str) -> Iterator[tuple[Tensor, ...]]:
             worked_on.append(working.record_event())
     if coming:
         yield arrived()
+
+
+@cache
+def _copying_stream(where: Any) -> Any:
+    """The one stream of a device: memory that was used on a stream is used again there alone."""
+    return require("torch", extra="gpu").cuda.Stream(where)
 
 
 def fill(tensors: tuple[Tensor, ...], blocks: Iterable[tuple[Tensor, ...]]) -> None:

@@ -20,6 +20,7 @@ from ordinate.triplets import Triplets
 MOST_PARTS = 8
 SMALL_PART = 1 << 16  # of triplets with a map
 BLOCK = 1 << 22  # rows that are handed out at a time
+MOST_COPIES = 4  # blocks that are copied at the same time, each to pinned memory
 CONNECTING = 10  # rows per item that should connect all items
 NO_WEIGHT = np.empty(0)
 
@@ -138,7 +139,7 @@ class TripletStore(MapPasses):
         def call(part: slice) -> Any:
             return function(self.rows[part], self.weight[part] if self.weighted else self.weight)
 
-        workers = n_threads()
+        workers = min(n_threads(), MOST_COPIES)
         return in_order(call, blocks(len(self), BLOCK), workers=workers, ahead=workers)
 
     def _sum(self, kernel: Callable[..., tuple], points: np.ndarray, *arguments: Any) -> tuple:
