@@ -434,3 +434,11 @@ def test_scores_of_items_without_a_place(run):
     Path("map.csv").write_text("label,dim1\n1,0\n2,\n3,4\n")
     Path("answers.csv").write_text("anchor,near,far\n1,2,3\n3,2,1\n")
     assert "2 of them name items without a place" in run("score", "map.csv", "answers.csv").output
+
+
+def test_a_number_of_landmarks_asks_for_them(run):
+    run("simulate", "--n", 100, "--triplets", 500, "--landmarks", 5, "-o", "s.csv")
+    rows = np.loadtxt("s.csv", delimiter=",", skiprows=1, dtype=int)
+    assert len(np.unique(rows[:, 0])) == 5
+    result = run("simulate", "--landmarks", 5, "--design", "uniform", "-o", "t.csv", code=2)
+    assert "landmarks go with --design landmarks" in result.stderr

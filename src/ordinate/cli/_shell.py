@@ -111,7 +111,7 @@ def _explain(error: Exception) -> tuple[str, int]:
 def _as_options(message: str) -> str:
     """Name options as they are written here: ``layout='plain'`` is ``--layout plain``."""
     return re.sub(
-        r"\b(layout|odd|positive|first_id|device)=('?)([\w:-]+)\2",
+        r"\b(layout|odd|positive|first_id|device|design)=('?)([\w:-]+)\2",
         lambda found: f"--{found[1].replace('_', '-')} {found[3]}",
         message,
     )

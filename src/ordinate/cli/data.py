@@ -196,7 +196,10 @@ def simulate(
     triplets: Annotated[
         int | None, typer.Option(help="Number of triplets, in place of --c.", min=1)
     ] = None,
-    design: Annotated[str, typer.Option(help="uniform or landmarks.")] = "uniform",
+    design: Annotated[
+        str | None,
+        typer.Option(help="uniform or landmarks; by default uniform, unless --landmarks is given."),
+    ] = None,
     landmarks: Annotated[
         int | None, typer.Option(help="Number of landmarks; by default what suits the budget.")
     ] = None,
@@ -229,10 +232,12 @@ def simulate(
         _refuse_existing(path, force)
     m = round(c * n * np.log(n)) if triplets is None else triplets
     truth = sample_points(n, d, distribution=distribution, random_state=seed)
-    options: dict[str, Any] = {}
-    if design == "landmarks":
-        options["landmarks"] = n_landmarks(n, d, m) if landmarks is None else landmarks
-    options |= {"noise": _noise(noise), "design": design, "random_state": seed + 1}
+    if design is None:
+        design = "uniform" if landmarks is None else "landmarks"
+    if design == "landmarks" and landmarks is None:
+        landmarks = n_landmarks(n, d, m)
+    options: dict[str, Any] = {"noise": _noise(noise), "design": design, "landmarks": landmarks}
+    options["random_state"] = seed + 1
     if output.suffix in ("", ".parquet"):
         storage.write(iter_triplets(truth, m, **options), output)
     else:
