@@ -442,3 +442,26 @@ def test_a_number_of_landmarks_asks_for_them(run):
     assert len(np.unique(rows[:, 0])) == 5
     result = run("simulate", "--landmarks", 5, "--design", "uniform", "-o", "t.csv", code=2)
     assert "landmarks go with --design landmarks" in result.stderr
+
+
+def test_what_the_fast_layout_does_not_keep_is_told(run, answers):
+    lost = "participants are not kept in the fast layout"
+    assert f"note: {lost}" in run("convert", answers, "-o", "fast", "--fast").stderr
+    result = run("convert", FIXTURES / "selection.csv", "-o", "more", "--fast")
+    assert "note: answers and" in result.stderr
+    assert "not kept" not in run("convert", "fast", "-o", "again", "--fast").stderr
+    assert "not kept" not in run("convert", answers, "-o", "table.csv").stderr
+    result = run("convert", answers, "-o", "streamed", "--fast", "--memory-limit", "100kB")
+    assert "participants, if there are any, are not kept" in result.stderr
+    assert "6,000 triplets in streamed" in result.stderr
+
+
+def test_folders_of_fit_are_maps(run, answers):
+    run("fit", answers, "-o", "out", "--folds", 0, "-q")
+    assert run("score", "out", answers).output == run("score", "out/embedding.csv", answers).output
+    run("plot", "out", "-o", "map.svg")
+    assert Path("map.svg").stat().st_size > 1000
+    result = run("plot", "out", code=4)
+    assert "out/embedding.png exists: -o names another" in result.stderr
+    Path("empty").mkdir()
+    assert "empty/embedding.csv: there is no" in run("plot", "empty", code=3).stderr

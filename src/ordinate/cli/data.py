@@ -168,21 +168,39 @@ def convert(
     ```
     """
     from ordinate import storage
+    from ordinate.storage.stored import PlainTriplets
 
     _refuse_existing(output, force)
     options = Options.of(locals())
-    if fast and find_stored(file, options) is not None:
-        storage.convert(file, output, memory_limit=memory_limit)
-        shell.say(f"{len(storage.open_triplets(output)):,} triplets in {output}", quiet)
+    stored = find_stored(file, options) if fast else None
+    if stored is not None:
+        if isinstance(stored, PlainTriplets):
+            _say_lost("answers and participants, if there are any,", quiet)
+        storage.convert(stored, output)
+        shell.say(f"{len(stored):,} triplets in {output}", quiet)
         return
     reading = read_answers(file, options)
+    triplets = reading.triplets
     for note in reading.notes:
         shell.say(f"note: {note}", quiet)
     if fast:
-        storage.write([reading.triplets], output, memory_limit=memory_limit)
+        lost = [
+            f"{name}s" for name in ("answer", "participant") if getattr(triplets, name) is not None
+        ]
+        if lost:
+            _say_lost(" and ".join(lost), quiet)
+        storage.write([triplets], output, memory_limit=memory_limit)
     else:
-        write_table(output, reading.triplets.to_arrow())
-    shell.say(f"{len(reading.triplets):,} triplets in {output}", quiet)
+        write_table(output, triplets.to_arrow())
+    shell.say(f"{len(triplets):,} triplets in {output}", quiet)
+
+
+def _say_lost(what: str, quiet: bool) -> None:
+    shell.say(
+        f"note: {what} are not kept in the fast layout: fits to it hold out single rows, and "
+        "participants can be neither judged nor excluded",
+        quiet,
+    )
 
 
 @shell.command
