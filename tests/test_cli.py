@@ -465,3 +465,56 @@ def test_folders_of_fit_are_maps(run, answers):
     assert "out/embedding.png exists: -o names another" in result.stderr
     Path("empty").mkdir()
     assert "empty/embedding.csv: there is no" in run("plot", "empty", code=3).stderr
+
+
+def test_a_memory_limit_that_cannot_apply_is_told(run, answers):
+    told = "the memory limit did not apply"
+    limit = ("--folds", 0, "--memory-limit")
+    assert told in run("fit", FIXTURES / "salmon_new.csv", "-o", "a", "-d", 1, *limit, "1kB").stderr
+    assert told in json.loads(Path("a/run.json").read_text())["dropped"][-1]
+    assert told not in run("fit", FIXTURES / "salmon_new.csv", "-o", "b", "-d", 1).stderr
+    assert told not in run("fit", answers, "-o", "c", *limit, "1GB").stderr
+
+
+def test_the_number_of_steps(run, answers):
+    result = run("fit", answers, "-o", "out", "--method", "ste-ker", "--max-iter", 3, "--folds", 0)
+    assert "not converged after 3 steps" in result.stderr
+    assert json.loads(Path("out/run.json").read_text())["settings"]["max_iter"] == 3
+    result = run("fit", answers, "-o", "x", "--method", "loe", "--max-iter", 3, code=2)
+    assert "method loe has no option max-iter" in result.stderr
+
+
+@pytest.mark.parametrize(("options", "folds"), [([], 5), (["--folds", 2], 2), (["--folds", 0], 0)])
+def test_the_record_tells_folds_and_device_that_were_used(run, answers, options, folds):
+    run("fit", answers, "-o", "out", "-q", "--method", "ste-proj", "--device", "auto", *options)
+    settings = json.loads(Path("out/run.json").read_text())["settings"]
+    assert settings["folds"] == folds
+    assert settings["device"] == "cpu"
+
+
+def test_errors_nobody_foresaw_point_to_the_traceback(run, answers, monkeypatch):
+    def broken(*_, **__):
+        raise TypeError("unsupported operand")
+
+    monkeypatch.setattr("ordinate.advice.problems", broken)
+    result = run("check", answers, code=1)
+    assert "TypeError: unsupported operand (--debug shows where)" in result.stderr
+
+
+def test_rows_that_cannot_be_streamed(run):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    mixed = {"anchor": [1, 2], "near": ["a", "b"], "far": ["b", "a"]}
+    parquet.write_table(pa.table(mixed), "mixed.parquet")
+    result = run("fit", "mixed.parquet", "--memory-limit", "10B", code=3)
+    assert "mixed.parquet: labels must be of one kind" in result.stderr
+
+
+def test_data_that_cannot_be_fetched(run, monkeypatch):
+    from ordinate import datasets
+
+    monkeypatch.setenv("ORDINATE_DATA", "cache")
+    monkeypatch.setitem(datasets.load_food.__kwdefaults__, "url", "http://127.0.0.1:9/")
+    result = run("reproduce", "food", code=3)
+    assert "Give a local copy with --data, or try again later" in result.stderr

@@ -53,6 +53,11 @@ def find_stored(file: Path, options: Options) -> Any:
             f"{', '.join(options.given())} cannot apply to it",
             shell.WRONG_USE,
         )
+    if stored is not None:
+        try:
+            len(stored)  # the first look at the rows of a plain file
+        except (ValueError, TypeError) as error:
+            raise shell.CommandError(f"{file}: {error}", shell.UNREADABLE) from None
     return stored
 
 
