@@ -518,3 +518,23 @@ def test_data_that_cannot_be_fetched(run, monkeypatch):
     monkeypatch.setitem(datasets.load_food.__kwdefaults__, "url", "http://127.0.0.1:9/")
     result = run("reproduce", "food", code=3)
     assert "Give a local copy with --data, or try again later" in result.stderr
+
+
+def test_records_name_all_who_guess(run):
+    """Ten people answer by distance on a line, seven toss a coin."""
+    generator = np.random.default_rng(0)
+    lines = ["anchor,near,far,participant"]
+    for person in range(17):
+        for _ in range(60):
+            a, b, c = generator.choice(6, 3, replace=False)
+            swap = generator.random() < 0.5 if person >= 10 else abs(a - b) > abs(a - c)
+            near, far = (c, b) if swap else (b, c)
+            lines.append(f"i{a},i{near},i{far},p{person}")
+    Path("crowd.csv").write_text("\n".join(lines))
+    checked = json.loads(run("check", "crowd.csv", "--json").stdout)
+    guessing = checked["participants_near_chance"]
+    assert len(guessing) > 5
+    assert set(guessing) <= {f"p{person}" for person in range(10, 17)}
+    assert any(f"{len(guessing)} participants" in p["what"] for p in checked["problems"])
+    run("fit", "crowd.csv", "-o", "out", "-q", "--folds", 0)
+    assert json.loads(Path("out/run.json").read_text())["participants_near_chance"] == guessing
