@@ -434,3 +434,107 @@ def test_scores_of_items_without_a_place(run):
     Path("map.csv").write_text("label,dim1\n1,0\n2,\n3,4\n")
     Path("answers.csv").write_text("anchor,near,far\n1,2,3\n3,2,1\n")
     assert "2 of them name items without a place" in run("score", "map.csv", "answers.csv").output
+
+
+def test_a_number_of_landmarks_asks_for_them(run):
+    run("simulate", "--n", 100, "--triplets", 500, "--landmarks", 5, "-o", "s.csv")
+    rows = np.loadtxt("s.csv", delimiter=",", skiprows=1, dtype=int)
+    assert len(np.unique(rows[:, 0])) == 5
+    result = run("simulate", "--landmarks", 5, "--design", "uniform", "-o", "t.csv", code=2)
+    assert "landmarks go with --design landmarks" in result.stderr
+
+
+def test_what_the_fast_layout_does_not_keep_is_told(run, answers):
+    lost = "participants are not kept in the fast layout"
+    assert f"note: {lost}" in run("convert", answers, "-o", "fast", "--fast").stderr
+    result = run("convert", FIXTURES / "selection.csv", "-o", "more", "--fast")
+    assert "note: answers and" in result.stderr
+    assert "not kept" not in run("convert", "fast", "-o", "again", "--fast").stderr
+    assert "not kept" not in run("convert", answers, "-o", "table.csv").stderr
+    result = run("convert", answers, "-o", "streamed", "--fast", "--memory-limit", "100kB")
+    assert "participants, if there are any, are not kept" in result.stderr
+    assert "6,000 triplets in streamed" in result.stderr
+
+
+def test_folders_of_fit_are_maps(run, answers):
+    run("fit", answers, "-o", "out", "--folds", 0, "-q")
+    assert run("score", "out", answers).output == run("score", "out/embedding.csv", answers).output
+    run("plot", "out", "-o", "map.svg")
+    assert Path("map.svg").stat().st_size > 1000
+    result = run("plot", "out", code=4)
+    assert "out/embedding.png exists: -o names another" in result.stderr
+    Path("empty").mkdir()
+    assert "empty/embedding.csv: there is no" in run("plot", "empty", code=3).stderr
+
+
+def test_a_memory_limit_that_cannot_apply_is_told(run, answers):
+    told = "the memory limit did not apply"
+    limit = ("--folds", 0, "--memory-limit")
+    assert told in run("fit", FIXTURES / "salmon_new.csv", "-o", "a", "-d", 1, *limit, "1kB").stderr
+    assert told in json.loads(Path("a/run.json").read_text())["dropped"][-1]
+    assert told not in run("fit", FIXTURES / "salmon_new.csv", "-o", "b", "-d", 1).stderr
+    assert told not in run("fit", answers, "-o", "c", *limit, "1GB").stderr
+
+
+def test_the_number_of_steps(run, answers):
+    result = run("fit", answers, "-o", "out", "--method", "ste-ker", "--max-iter", 3, "--folds", 0)
+    assert "not converged after 3 steps" in result.stderr
+    assert json.loads(Path("out/run.json").read_text())["settings"]["max_iter"] == 3
+    result = run("fit", answers, "-o", "x", "--method", "loe", "--max-iter", 3, code=2)
+    assert "method loe has no option max-iter" in result.stderr
+
+
+@pytest.mark.parametrize(("options", "folds"), [([], 5), (["--folds", 2], 2), (["--folds", 0], 0)])
+def test_the_record_tells_folds_and_device_that_were_used(run, answers, options, folds):
+    run("fit", answers, "-o", "out", "-q", "--method", "ste-proj", "--device", "auto", *options)
+    settings = json.loads(Path("out/run.json").read_text())["settings"]
+    assert settings["folds"] == folds
+    assert settings["device"] == "cpu"
+
+
+def test_errors_nobody_foresaw_point_to_the_traceback(run, answers, monkeypatch):
+    def broken(*_, **__):
+        raise TypeError("unsupported operand")
+
+    monkeypatch.setattr("ordinate.advice.problems", broken)
+    result = run("check", answers, code=1)
+    assert "TypeError: unsupported operand (--debug shows where)" in result.stderr
+
+
+def test_rows_that_cannot_be_streamed(run):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    mixed = {"anchor": [1, 2], "near": ["a", "b"], "far": ["b", "a"]}
+    parquet.write_table(pa.table(mixed), "mixed.parquet")
+    result = run("fit", "mixed.parquet", "--memory-limit", "10B", code=3)
+    assert "mixed.parquet: labels must be of one kind" in result.stderr
+
+
+def test_data_that_cannot_be_fetched(run, monkeypatch):
+    from ordinate import datasets
+
+    monkeypatch.setenv("ORDINATE_DATA", "cache")
+    monkeypatch.setitem(datasets.load_food.__kwdefaults__, "url", "http://127.0.0.1:9/")
+    result = run("reproduce", "food", code=3)
+    assert "Give a local copy with --data, or try again later" in result.stderr
+
+
+def test_records_name_all_who_guess(run):
+    """Ten people answer by distance on a line, seven toss a coin."""
+    generator = np.random.default_rng(0)
+    lines = ["anchor,near,far,participant"]
+    for person in range(17):
+        for _ in range(60):
+            a, b, c = generator.choice(6, 3, replace=False)
+            swap = generator.random() < 0.5 if person >= 10 else abs(a - b) > abs(a - c)
+            near, far = (c, b) if swap else (b, c)
+            lines.append(f"i{a},i{near},i{far},p{person}")
+    Path("crowd.csv").write_text("\n".join(lines))
+    checked = json.loads(run("check", "crowd.csv", "--json").stdout)
+    guessing = checked["participants_near_chance"]
+    assert len(guessing) > 5
+    assert set(guessing) <= {f"p{person}" for person in range(10, 17)}
+    assert any(f"{len(guessing)} participants" in p["what"] for p in checked["problems"])
+    run("fit", "crowd.csv", "-o", "out", "-q", "--folds", 0)
+    assert json.loads(Path("out/run.json").read_text())["participants_near_chance"] == guessing

@@ -85,7 +85,7 @@ def choose(
     estimator = {method.name: method.estimator for method in METHODS}[name]
     unknown = sorted(set(given) - set(estimator().get_params()))
     if unknown:
-        words = [{"n_starts": "starts"}.get(option, option) for option in unknown]
+        words = [option.removeprefix("n_").replace("_", "-") for option in unknown]
         raise ValueError(f"method {name} has no option {', '.join(words)}")
     return Choice(estimator(n_components, **given), name, reason)
 

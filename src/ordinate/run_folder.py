@@ -41,6 +41,8 @@ class Story(NamedTuple):
     notes : list of str
         What was dropped, and why.
     problems : list of Problem
+    near_chance : list of str
+        All participants who agree with the others hardly more often than chance.
     summary : Summary
     seconds : dict of str to float
         Time of each stage.
@@ -54,6 +56,7 @@ class Story(NamedTuple):
     source: dict[str, Any]
     notes: list[str]
     problems: list[Problem]
+    near_chance: list[str]
     summary: Summary
     seconds: dict[str, float]
     command: str
@@ -138,6 +141,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "input": story.source,
         "dropped": story.notes,
         "problems": [problem._asdict() for problem in story.problems],
+        "participants_near_chance": story.near_chance,
         "data": story.summary.as_dict(),
         "held_out": None if held_out is None else held_out._asdict(),
         "result": result,

@@ -96,14 +96,14 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, ReadError):
         return _as_options(str(error)), UNREADABLE
     if isinstance(error, DownloadError):
-        return str(error).replace("path=", "--data "), UNREADABLE
+        return str(error).replace("path=", "--data"), UNREADABLE
     if isinstance(error, FileExistsError) and error.errno is None:  # said of our own output
         return str(error), UNWRITABLE
     if isinstance(error, OSError) and error.errno is None:  # said of a file that is read
         return str(error), UNREADABLE
     if isinstance(error, OSError):
         return f"a file cannot be read or written: {error}", UNWRITABLE
-    if isinstance(error, (ValueError, TypeError, MemoryError, ImportError, DeviceError)):
+    if isinstance(error, (ValueError, MemoryError, ImportError, DeviceError)):
         return _as_options(str(error)), WRONG_USE
     return f"{type(error).__name__}: {error} (--debug shows where)", 1
 
@@ -111,7 +111,7 @@ def _explain(error: Exception) -> tuple[str, int]:
 def _as_options(message: str) -> str:
     """Name options as they are written here: ``layout='plain'`` is ``--layout plain``."""
     return re.sub(
-        r"\b(layout|odd|positive|first_id|device)=('?)([\w:-]+)\2",
+        r"\b(layout|odd|positive|first_id|device|design)=('?)([\w:-]+)\2",
         lambda found: f"--{found[1].replace('_', '-')} {found[3]}",
         message,
     )

@@ -53,6 +53,11 @@ def find_stored(file: Path, options: Options) -> Any:
             f"{', '.join(options.given())} cannot apply to it",
             shell.WRONG_USE,
         )
+    if stored is not None:
+        try:
+            len(stored)  # the first look at the rows of a plain file
+        except (ValueError, TypeError) as error:
+            raise shell.CommandError(f"{file}: {error}", shell.UNREADABLE) from None
     return stored
 
 
@@ -82,6 +87,16 @@ def read_answers(file: Path, options: Options) -> Any:
         exclude_participants=shell.names(options.exclude_participants),
         min_response_time=options.min_response_time,
     )
+
+
+def near_chance(triplets: Any) -> list[str]:
+    """Name all participants that the data check calls hardly better than chance: it names five."""
+    from ordinate.advice import _guessing
+
+    if triplets.participant is None:
+        return []
+    found = _guessing(triplets, triplets.participant)
+    return [str(name) for name in triplets.participant_labels[found]]
 
 
 @shell.command
@@ -123,6 +138,7 @@ def check(
             "rows_used": reading.n_used,
             "notes": reading.notes,
             "problems": [problem._asdict() for problem in found],
+            "participants_near_chance": near_chance(reading.triplets),
             "data": summary.as_dict(),
         }
         typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
@@ -168,21 +184,39 @@ def convert(
     ```
     """
     from ordinate import storage
+    from ordinate.storage.stored import PlainTriplets
 
     _refuse_existing(output, force)
     options = Options.of(locals())
-    if fast and find_stored(file, options) is not None:
-        storage.convert(file, output, memory_limit=memory_limit)
-        shell.say(f"{len(storage.open_triplets(output)):,} triplets in {output}", quiet)
+    stored = find_stored(file, options) if fast else None
+    if stored is not None:
+        if isinstance(stored, PlainTriplets):
+            _say_lost("answers and participants, if there are any,", quiet)
+        storage.convert(stored, output)
+        shell.say(f"{len(stored):,} triplets in {output}", quiet)
         return
     reading = read_answers(file, options)
+    triplets = reading.triplets
     for note in reading.notes:
         shell.say(f"note: {note}", quiet)
     if fast:
-        storage.write([reading.triplets], output, memory_limit=memory_limit)
+        lost = [
+            f"{name}s" for name in ("answer", "participant") if getattr(triplets, name) is not None
+        ]
+        if lost:
+            _say_lost(" and ".join(lost), quiet)
+        storage.write([triplets], output, memory_limit=memory_limit)
     else:
-        write_table(output, reading.triplets.to_arrow())
-    shell.say(f"{len(reading.triplets):,} triplets in {output}", quiet)
+        write_table(output, triplets.to_arrow())
+    shell.say(f"{len(triplets):,} triplets in {output}", quiet)
+
+
+def _say_lost(what: str, quiet: bool) -> None:
+    shell.say(
+        f"note: {what} are not kept in the fast layout: fits to it hold out single rows, and "
+        "participants can be neither judged nor excluded",
+        quiet,
+    )
 
 
 @shell.command
@@ -196,7 +230,10 @@ def simulate(
     triplets: Annotated[
         int | None, typer.Option(help="Number of triplets, in place of --c.", min=1)
     ] = None,
-    design: Annotated[str, typer.Option(help="uniform or landmarks.")] = "uniform",
+    design: Annotated[
+        str | None,
+        typer.Option(help="uniform or landmarks; by default uniform, unless --landmarks is given."),
+    ] = None,
     landmarks: Annotated[
         int | None, typer.Option(help="Number of landmarks; by default what suits the budget.")
     ] = None,
@@ -229,10 +266,12 @@ def simulate(
         _refuse_existing(path, force)
     m = round(c * n * np.log(n)) if triplets is None else triplets
     truth = sample_points(n, d, distribution=distribution, random_state=seed)
-    options: dict[str, Any] = {}
-    if design == "landmarks":
-        options["landmarks"] = n_landmarks(n, d, m) if landmarks is None else landmarks
-    options |= {"noise": _noise(noise), "design": design, "random_state": seed + 1}
+    if design is None:
+        design = "uniform" if landmarks is None else "landmarks"
+    if design == "landmarks" and landmarks is None:
+        landmarks = n_landmarks(n, d, m)
+    options: dict[str, Any] = {"noise": _noise(noise), "design": design, "landmarks": landmarks}
+    options["random_state"] = seed + 1
     if output.suffix in ("", ".parquet"):
         storage.write(iter_triplets(truth, m, **options), output)
     else:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import Options, find_stored, read_answers
+from ordinate.cli.data import Options, find_stored, near_chance, read_answers
 from ordinate.cli.maps import Colour, Images, Items, find_looks
 
 JUDGED = "--folds 0 judges nothing"
@@ -56,6 +56,9 @@ def fit(
         int | None, typer.Option(help="Starts to try; the best map is kept.", min=1)
     ] = None,
     tol: Annotated[float | None, typer.Option(help="Where to stop; smaller is stricter.")] = None,
+    max_iter: Annotated[
+        int | None, typer.Option(help="Steps after which to stop in any case; not for loe.", min=1)
+    ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto: where to compute.")] = None,
     memory_limit: shell.MemoryLimit = None,
     seed: shell.Seed = 0,
@@ -104,6 +107,7 @@ def fit(
             regularization=regularization,
             n_starts=starts,
             tol=tol,
+            max_iter=max_iter,
             device=device,
             random_state=seed,
         )
@@ -117,14 +121,19 @@ def fit(
             )
         stages.begin("hash of the input")
         origin = {"file": str(file), "sha256": fingerprint(file)} | source.origin
+        used = {
+            "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
+            "device": result.model.device_,
+        }
         story = Story(
             title=title or file.name,
             method=choice.name,
             reason=choice.reason,
-            settings=plain(choice.estimator.get_params(deep=False)) | {"folds": folds},
+            settings=plain(choice.estimator.get_params(deep=False)) | used,
             source=origin,
             notes=source.notes,
             problems=source.problems,
+            near_chance=source.near_chance,
             summary=source.summary,
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
@@ -141,12 +150,14 @@ class Source(NamedTuple):
     streamed: bool
     notes: list[str]
     problems: list
+    near_chance: list[str]
     summary: Any
     origin: dict[str, Any]
 
 
 def read_source(file: Path, options: Options, dimensions: int) -> Source:
     """Read and check a file; one that is larger than memory is only opened."""
+    from ordinate import storage
     from ordinate.advice import problems
     from ordinate.analysis import Brief
 
@@ -155,12 +166,20 @@ def read_source(file: Path, options: Options, dimensions: int) -> Source:
         n_rows = len(stored)
         note = "larger than memory: no answers were held out, and the data check was left out"
         origin = {"layout": "streamed", "rows": n_rows, "rows used": n_rows}
-        return Source(stored, True, [note], [], Brief(n_rows, stored.n_items), origin)
+        return Source(stored, True, [note], [], [], Brief(n_rows, stored.n_items), origin)
     reading = read_answers(file, options)
-    triplets = reading.triplets
+    triplets, notes = reading.triplets, reading.notes
+    # With next to no memory whatever can be streamed would be.
+    if options.memory_limit is not None and storage.find(file, memory_limit=1) is None:
+        notes = [
+            *notes,
+            f"the memory limit did not apply: {file.name} is none of the files that can be "
+            "streamed, and was read as a whole; `ordinate convert --fast` makes one that can",
+        ]
     origin = {"layout": reading.layout, "rows": reading.n_rows, "rows used": reading.n_used}
     found = problems(triplets, reading.notes, dimensions)
-    return Source(triplets, False, reading.notes, found, triplets.summarise(), origin)
+    guessing = near_chance(triplets)
+    return Source(triplets, False, notes, found, guessing, triplets.summarise(), origin)
 
 
 def stem(name: str) -> str:

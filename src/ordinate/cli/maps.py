@@ -11,7 +11,7 @@ from ordinate.cli.data import Options, read_answers
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 
-Embedding = Annotated[Path, typer.Argument(help="A map: embedding.csv.", show_default=False)]
+Embedding = Annotated[Path, typer.Argument(help="A map: embedding.csv, or the folder of `fit`.")]
 Images = Annotated[
     Path | None, typer.Option(help="Folder with a picture per item, named by its label.")
 ]
@@ -27,7 +27,10 @@ Colour = Annotated[
 def plot(
     embedding: Embedding,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="PNG, SVG or PDF file.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="PNG, SVG or PDF file; by default the map's name with .png."
+        ),
     ] = None,
     images: Images = None,
     items: Items = None,
@@ -43,16 +46,18 @@ def plot(
 
     ```
     ordinate plot out/embedding.csv -o map.pdf --width column
-    ordinate plot out/embedding.csv --items items.csv --colour kind --images pictures/
+    ordinate plot answers-map -o kinds.png --items items.csv --colour kind --images pictures/
     ```
     """
-    from ordinate.map_files import read_map
     from ordinate.plotting import plot_map, save
 
+    embedding = inside(embedding)
     path = embedding.with_suffix(".png") if output is None else output
     if path.exists() and not force:
-        raise shell.CommandError(f"{path} exists: --force replaces it", shell.UNWRITABLE)
-    found = _readable(read_map, embedding)
+        raise shell.CommandError(
+            f"{path} exists: -o names another, --force replaces it", shell.UNWRITABLE
+        )
+    found = _read(embedding)
     looks = find_looks(found.labels, images, items, colour, found.columns)
     figure = plot_map(
         found.points,
@@ -91,10 +96,10 @@ def score(
     """
     import numpy as np
 
-    from ordinate.map_files import read_map
     from ordinate.metrics import correct
 
-    found = _readable(read_map, embedding)
+    embedding = inside(embedding)
+    found = _read(embedding)
     options = Options.of(locals())
     triplets = read_answers(file, options).triplets
     row_of = {label: row for row, label in enumerate(found.labels)}
@@ -116,6 +121,11 @@ def score(
     typer.echo(f"{accuracy:.2%} of {len(triplets):,} triplets")
     if unknown_rows:
         typer.echo(f"{unknown_rows:,} of them name items without a place, and count half")
+
+
+def inside(path: Path) -> Path:
+    """Return the map in a folder that ``fit`` made; any other path as it is."""
+    return path / "embedding.csv" if path.is_dir() else path
 
 
 def find_looks(
@@ -212,8 +222,10 @@ def _item_columns(path: Path, labels: list[str]) -> dict[str, list]:
     return {name: [values[row] for row in rows] for name, values in table.items()}
 
 
-def _readable(read: Any, path: Path) -> Any:
+def _read(path: Path) -> Any:
+    from ordinate.map_files import read_map
+
     try:
-        return read(path)
+        return read_map(path)
     except ValueError as error:
         raise shell.CommandError(str(error), shell.UNREADABLE) from None
