@@ -370,6 +370,12 @@ def test_files_larger_than_memory_are_streamed(run):
         record = json.loads(Path(f"map-{name}/run.json").read_text())
         assert record["held_out"] is None
         assert "no answers were held out" in record["dropped"][0]
+        assert [p["what"] for p in record["problems"]] == ["the data were not checked"]
+        page = Path(f"map-{name}/report.html").read_text()
+        assert "the data were not checked" in page
+        assert '"accuracy":null' in page.replace(" ", "")
+    result = run("fit", "big", "-o", "f", "--memory-limit", "4MiB", "--folds", 5, code=2)
+    assert "leave --folds out" in result.stderr
     streamed, loaded = read_map("map-big/embedding.csv"), "map"
     run("fit", "big.parquet", "-o", loaded, "--method", "loe", "--folds", 0)
     assert streamed.points == pytest.approx(read_map(f"{loaded}/embedding.csv").points, abs=1e-3)
@@ -538,3 +544,13 @@ def test_records_name_all_who_guess(run):
     assert any(f"{len(guessing)} participants" in p["what"] for p in checked["problems"])
     run("fit", "crowd.csv", "-o", "out", "-q", "--folds", 0)
     assert json.loads(Path("out/run.json").read_text())["participants_near_chance"] == guessing
+
+
+def test_arrays_of_ids(run):
+    """Also where 0 is no id: what a summary tells must be plain enough for JSON."""
+    rows = sample_triplets(sample_points(30, 2, random_state=0), 4000, random_state=0).rows
+    np.save("ids.npy", rows)
+    record = json.loads(run("fit", "ids.npy", "-o", "map", "--json").stdout)
+    assert record["held_out"]["accuracy"] > 0.6
+    assert record["held_out"]["how"].startswith("each row is predicted")
+    assert json.loads(run("check", "ids.npy", "--json").stdout)["n_items"] == 30

@@ -17,6 +17,7 @@ DIMENSIONS = 2
 ENOUGH_PAIRS = 100
 # Two answers that agree in 60 % of cases mean that 28 % of the answers are wrong.
 LOW_CONSISTENCY = 0.6
+COIN = 0.53  # agreement up to which hardly a map can be made
 # Fewer answers say little about a person; nobody's opinion should be most of the data.
 FEW_ANSWERS, LARGEST_SHARE = 10, 0.5
 # Someone as reliable as 80 % falls below 60 % agreement in 20 comparisons once in a hundred times.
@@ -125,7 +126,8 @@ def _repeats(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         return
     pairs, consistency = summary.n_agreement_pairs, summary.consistency
     agree = f"two answers to one question agree in {consistency:.0%} of {pairs:,} cases"
-    if consistency <= 0.5 + 1 / np.sqrt(pairs):
+    # Two standard errors above what was seen: few cases cannot tell people from coins.
+    if consistency + 1 / np.sqrt(pairs) < COIN:
         yield Problem(
             "error",
             f"{agree}, as tosses of a coin would",

@@ -92,7 +92,8 @@ def analyse(
     Analysis
     """
     predicted = np.full(len(triplets), np.nan)
-    n_fits, how = _plan(folds, len(triplets), len(np.unique(triplets.groups("answer"))))
+    unit = "row" if triplets.answer is None else "answer"
+    n_fits, how = _plan(folds, len(triplets), len(np.unique(triplets.groups("answer"))), unit)
     if n_fits:
         n_splits = n_fits if n_fits > 1 else SHARE
         splits = TripletKFold(n_splits, random_state=random_state).split(triplets)
@@ -141,17 +142,17 @@ def analyse_stored(estimator: Embedder, stored: StoredTriplets) -> Analysis:
     return Analysis(model, None, counts, unknown, [], [str(w.message) for w in caught])
 
 
-def _plan(folds: int | None, n_rows: int, n_answers: int) -> tuple[int, str]:
-    """How many fits judge the map, and how to say so."""
+def _plan(folds: int | None, n_rows: int, n_answers: int, unit: str) -> tuple[int, str]:
+    """How many fits judge the map, and how to say so; rows are units where answers are unknown."""
     if folds is None and n_rows > MANY:
-        return 1, "one tenth of the answers is predicted by a map of the others"
+        return 1, f"one tenth of the {unit}s is predicted by a map of the others"
     if folds is None:
         n_folds = min(FOLDS, n_answers) if n_answers > 1 else 0
     else:
         n_folds = check_whole("folds", folds, least=0, most=max(n_answers, 2))
         if n_folds == 1:
             raise ValueError("folds must be 0, or at least 2: one part leaves nothing to fit")
-    return n_folds, f"each answer is predicted by a map of the others, in {n_folds} parts"
+    return n_folds, f"each {unit} is predicted by a map of the others, in {n_folds} parts"
 
 
 def _predict(estimator: Embedder, train: Triplets, rows: np.ndarray) -> np.ndarray:

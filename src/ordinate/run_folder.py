@@ -192,7 +192,7 @@ def _page(
         analysis.model.embedding_,
         labels,
         title=story.title,
-        accuracy_per_item=columns["accuracy"],
+        accuracy_per_item=columns["accuracy"] if analysis.held_out else None,
         triplets_per_item=columns["triplets"],
         images=looks.images,
         columns=coloured,

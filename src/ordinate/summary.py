@@ -142,7 +142,7 @@ def summarise(
         consistency=float(agreeing.sum() / n_pairs) if n_pairs >= 1 else None,
         n_agreement_pairs=round(n_pairs),
         n_parts=_n_parts(rows, n_items) - len(unused),
-        looks_one_based=ids_given and mentions[0] == 0 and len(unused) <= 1 + n_items / 10,
+        looks_one_based=bool(ids_given and mentions[0] == 0 and len(unused) <= 1 + n_items / 10),
         n_answers=None if answer is None else len(np.unique(answer)),
         n_participants=None if per_participant is None else len(per_participant),
         rows_per_participant=None if per_participant is None else _spread(per_participant),

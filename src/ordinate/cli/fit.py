@@ -112,6 +112,12 @@ def fit(
             random_state=seed,
         )
         end_compiling()
+        if source.streamed and folds:
+            raise shell.CommandError(
+                f"no answers can be held out of {file.name}, which is larger than memory: leave "
+                "--folds out, or raise --memory-limit",
+                shell.WRONG_USE,
+            )
         if source.streamed:
             stages.begin("the map, streamed")
             result = analysis.analyse_stored(choice.estimator, triplets)
@@ -158,7 +164,7 @@ class Source(NamedTuple):
 def read_source(file: Path, options: Options, dimensions: int) -> Source:
     """Read and check a file; one that is larger than memory is only opened."""
     from ordinate import storage
-    from ordinate.advice import problems
+    from ordinate.advice import Problem, problems
     from ordinate.analysis import Brief
 
     stored = find_stored(file, options)
@@ -166,7 +172,9 @@ def read_source(file: Path, options: Options, dimensions: int) -> Source:
         n_rows = len(stored)
         note = "larger than memory: no answers were held out, and the data check was left out"
         origin = {"layout": "streamed", "rows": n_rows, "rows used": n_rows}
-        return Source(stored, True, [note], [], [], Brief(n_rows, stored.n_items), origin)
+        unchecked = Problem("note", "the data were not checked", "the file is larger than memory")
+        brief = Brief(n_rows, stored.n_items)
+        return Source(stored, True, [note], [unchecked], [], brief, origin)
     reading = read_answers(file, options)
     triplets, notes = reading.triplets, reading.notes
     # With next to no memory whatever can be streamed would be.
