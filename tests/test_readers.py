@@ -343,6 +343,36 @@ def test_empty_participants_count_as_one(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("header", "answers", "layout"),
+    [
+        ("target,left,right,choice", "Left RIGHT NA", "response"),
+        ("anchor,first,second,response", "first second NA", "response"),
+        ("a,b,c,winner", "left second NA", "response"),
+        ("head,left,right,winner", "left right NA", "salmon"),
+        ("Center,Left,Right,Answer", "Left Right NA", "next"),
+    ],
+)
+def test_answers_may_name_a_side(header, answers, layout, tmp_path):
+    rows = [
+        f"{row},{a}" for row, a in zip(["0,1,2", "0,1,2", "2,0,1"], answers.split(), strict=True)
+    ]
+    reading = read(write(tmp_path, "\n".join([header, *rows])))
+    assert (reading.layout, named(reading.triplets)) == (layout, ["0|1|2", "0|2|1"])
+    assert reading.triplets.labels.tolist() == [0, 1, 2]
+    assert dropped(reading.notes) == 1
+
+
+def test_items_may_be_called_left_and_right(tmp_path):
+    text = "anchor,first,second,{}\nup,right,left,left\n"
+    with pytest.raises(ReadError, match="a side and an item as well. Rename the column to winner"):
+        read(write(tmp_path, text.format("choice")))
+    assert named(read(write(tmp_path, text.format("winner"))).triplets) == ["up|left|right"]
+    # Where not all can be items, all are sides.
+    beside = text.format("choice") + "left,down,up,right\n"
+    assert named(read(write(tmp_path, beside)).triplets) == ["up|right|left", "left|up|down"]
+
+
 AMBIGUOUS = [
     ("1 2 3\n2 3 1\n", "Say layout='plain' .* odd='last' .*THINGS.* odd='first' or odd='middle'"),
     ("a,b,c\nb,c,a\n", "several ways"),
@@ -409,6 +439,7 @@ BAD = [
     ("anchor,near,far\n1,2,3\n", {"exclude_participants": "Bo"}, "no column names participants"),
     ("anchor,near,far,puid\n1,2,3,4\n", {"exclude_participants": [5]}, "not in the file: .'5'."),
     ("head,left,right,winner\n1,2,3,4\n", {}, "the answer is 4, not one of"),
+    ("a,b,c,choice\n1,2,3,left\n1,2,3,lft\n", {}, "the nearer item, or all of them its side"),
 ]  # fmt: skip
 
 
