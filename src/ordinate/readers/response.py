@@ -16,12 +16,13 @@ ROLES = {
 }
 SIGN_OR_WINNER = {"response": ("response", "choice")}
 WINNER = {"winner": ("winner",)}
+NAMED = {**ROLES, "response": ("response", "choice", "winner")}
 SIDES = {1: ("left", "first"), -1: ("right", "second")}
 
 
 def matches(table: Table) -> bool:
     """Three items and one answer, by name."""
-    return table.has(ROLES) and (table.has(SIGN_OR_WINNER) or table.has(WINNER))
+    return table.has(NAMED)
 
 
 def parse(table: Table, options: Options) -> Triplets:
@@ -113,4 +114,5 @@ LAYOUT = Layout(
     "anchor (a), first (b), second (c), response: +1, -1, left, right or the nearer item",
     matches,
     parse,
+    (NAMED,),
 )
