@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -172,19 +173,60 @@ def test_folders_that_cannot_be_written(run, answers, monkeypatch):
         (["--method", "soe", "--noise", "btl"], "soe has no option noise"),
         (["--method", "loe", "--starts", "3"], "loe has no option starts"),
         (["--folds", "1"], "folds must be 0, or at least 2"),
-        (["--memory-limit", "banana"], "memory_limit must be"),
+        (["--memory-limit", "banana"], "--memory-limit must be"),
         (["--device", "cuda:99"], "--device cuda:99 was asked for"),
         (["--columns", "anchor"], "role=column"),
         (["--colour", "kind"], "no column 'kind'"),
         (["--layout", "unknown"], "layout must be one of"),
         (["--method", "loe", "-d", "38"], "landmarks"),
-        (["-d", "40"], "n_components must be less than the number of items, 40"),
+        (["-d", "40"], "--dimensions must be less than the number of items, 40"),
     ],
 )
 def test_wrong_use(run, answers, options, message):
     result = run("fit", answers, "-o", "out", *options, code=2)
     assert message in result.stderr
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (
+            "anchor,my near,far\na,b,c\n",
+            [],
+            "say --columns 'anchor=anchor,far=far,near=my near'\n",
+        ),
+        ("x,y,z\na,b,c\n", ["--layout", "plain"], "Say --columns anchor=x,near=y,far=z if it"),
+        ("x,y,z\na,b,c\n", ["--layout", "plain"], "--columns anchor=0,near=1,far=2 if the file"),
+        ("x,y,z,w\na,b,c,d\n", [], "Say --columns anchor=...,near=...,far=... to name"),
+        ("x,y,z,w\na,b,c,d\n", [], "`ordinate check --help` lists what is known"),
+        ("x,y,z,w\na,b,c,d\n", ["--odd", "last"], "or three columns and --odd."),
+        ("anchor,near,far\n1,2,3\n", ["--columns", "who=x"], "--columns names roles ['who']"),
+        ("anchor,near,far\n1,2,3\n", ["--first-id", "2"], "--first-id is 2, but the file has"),
+        ("anchor,near,far\n1,2,3\n", ["--first-id", "2"], "leave --first-id out"),
+        (
+            "anchor,near,far\n1,2,3\n",
+            ["--min-response-time", "1"],
+            "--min-response-time needs a column",
+        ),
+        ("anchor,near,far,check\n1,2,3,1\n", [], "--keep-checks keeps them"),
+    ],
+)
+def test_remedies_are_options(run, content, options, message):
+    Path("first_id.csv").write_text(content)
+    errors = run("check", "first_id.csv", *options, code=3).stderr
+    assert message in errors
+    assert "--first-id.csv" not in errors
+
+
+def test_remedies_can_be_pasted(run):
+    Path("slip.csv").write_text("anchor,my near,far\na,b,c\n")
+    errors = run("check", "slip.csv", code=3).stderr
+    remedy = shlex.split(errors.split("or say ")[1])
+    assert "layout plain" in run("check", "slip.csv", *remedy).output
+    Path("checks.csv").write_text("anchor,near,far,check\na,b,c,0\na,b,c,1\n")
+    assert "--keep-checks keeps them" in run("check", "checks.csv").output
+    assert "2 rows" in run("check", "checks.csv", "--keep-checks").output
 
 
 def test_debug_shows_the_traceback(run, answers):
@@ -553,4 +595,4 @@ def test_arrays_of_ids(run):
     record = json.loads(run("fit", "ids.npy", "-o", "map", "--json").stdout)
     assert record["held_out"]["accuracy"] > 0.6
     assert record["held_out"]["how"].startswith("each row is predicted")
-    assert json.loads(run("check", "ids.npy", "--json").stdout)["n_items"] == 30
+    assert json.loads(run("check", "ids.npy", "--json").stdout)["layout"] == "plain"

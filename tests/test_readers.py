@@ -1,5 +1,6 @@
 """Readers: a new layout is one module and one row of FIXTURES."""
 
+import ast
 import gzip
 import json
 import re
@@ -343,6 +344,36 @@ def test_empty_participants_count_as_one(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("header", "answers", "layout"),
+    [
+        ("target,left,right,choice", "Left RIGHT NA", "response"),
+        ("anchor,first,second,response", "first second NA", "response"),
+        ("a,b,c,winner", "left second NA", "response"),
+        ("head,left,right,winner", "left right NA", "salmon"),
+        ("Center,Left,Right,Answer", "Left Right NA", "next"),
+    ],
+)
+def test_answers_may_name_a_side(header, answers, layout, tmp_path):
+    rows = [
+        f"{row},{a}" for row, a in zip(["0,1,2", "0,1,2", "2,0,1"], answers.split(), strict=True)
+    ]
+    reading = read(write(tmp_path, "\n".join([header, *rows])))
+    assert (reading.layout, named(reading.triplets)) == (layout, ["0|1|2", "0|2|1"])
+    assert reading.triplets.labels.tolist() == [0, 1, 2]
+    assert dropped(reading.notes) == 1
+
+
+def test_items_may_be_called_left_and_right(tmp_path):
+    text = "anchor,first,second,{}\nup,right,left,left\n"
+    with pytest.raises(ReadError, match="a side and an item as well. Rename the column to winner"):
+        read(write(tmp_path, text.format("choice")))
+    assert named(read(write(tmp_path, text.format("winner"))).triplets) == ["up|left|right"]
+    # Where not all can be items, all are sides.
+    beside = text.format("choice") + "left,down,up,right\n"
+    assert named(read(write(tmp_path, beside)).triplets) == ["up|right|left", "left|up|down"]
+
+
 AMBIGUOUS = [
     ("1 2 3\n2 3 1\n", "Say layout='plain' .* odd='last' .*THINGS.* odd='first' or odd='middle'"),
     ("a,b,c\nb,c,a\n", "several ways"),
@@ -365,6 +396,77 @@ def test_a_first_line_that_may_be_a_header_is_asked_about(tmp_path):
         read(path, layout="plain")
     with pytest.raises(ReadError, match="may be a header"):
         read(path, layout="odd_one_out")
+
+
+INCOMPLETE = [
+    (
+        "anchor,near,farr",
+        {},
+        "the columns 'anchor', 'near' fit layout plain, but far (is it 'farr'?) is missing. Rename "
+        "it, or say columns={'anchor': 'anchor', 'near': 'near', 'far': 'farr'}",
+    ),
+    ("anchor,near,farr", {"layout": "plain"}, "far (is it 'farr'?) is missing"),
+    (
+        "anchor,Naer,Farr,puid",
+        {},
+        "near (is it 'Naer'?), far (is it 'Farr'?) are missing. Rename it, or say columns={"
+        "'anchor': 'anchor', 'near': 'Naer', 'far': 'Farr', 'participant': 'puid'}",
+    ),
+    (
+        "anchor,near,participant",
+        {},
+        "'anchor', 'near' fit layout plain, but far is missing, and no column is left for it",
+    ),
+    ("anchor,near", {}, "but far is missing, and no column is left for it"),
+    (
+        "anchor,near,x,y",
+        {},
+        "far is missing. Rename one of ['x', 'y'], or say columns={'anchor': 'anchor', "
+        "'near': 'near', 'far': ...}",
+    ),
+    (
+        "probe,left,right,choice",
+        {},
+        "'left', 'right', 'choice' fit layout response, but anchor is missing. Rename one of "
+        "['probe'], or say columns={'first': 'left', 'second': 'right', 'response': 'choice', "
+        "'anchor': ...}",
+    ),
+    (
+        "head,left,right,winer",
+        {},
+        "layout salmon, but winner (is it 'winer'?) is missing. Rename it",
+    ),
+    ("first,second,third,x", {}, "layout odd_one_out, but odd is missing."),
+    (
+        "first,second,third,x",
+        {},
+        "or 'first', 'second', 'third' fit layout most_central, but centre",
+    ),
+    ("x,y,z", {"columns": {"anchor": "x", "near": "z"}}, "far is missing: name it in columns= as"),
+]
+
+
+@pytest.mark.parametrize(("header", "options", "message"), INCOMPLETE)
+def test_a_missing_column_is_named(header, options, message, tmp_path):
+    row = ",".join("tuvw"[: header.count(",") + 1])
+    with pytest.raises(ReadError, match=re.escape(message)):
+        read(write(tmp_path, f"{header}\n{row}\n"), **options)
+
+
+def test_the_remedy_for_a_missing_column_works(tmp_path):
+    path = write(tmp_path, "anchor,near,farr,puid\na,b,c,7\n")
+    with pytest.raises(ReadError) as caught:
+        read(path)
+    columns = ast.literal_eval(str(caught.value).split("columns=")[1])
+    assert read(path, columns=columns).triplets.participant_labels.tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    "text", ["near,far,left\nfar,left,near\n", "a,b,c\nd,e,f\n", "odd,even,prime\none,two,six\n"]
+)
+def test_a_first_row_of_data_lacks_no_column(text, tmp_path):
+    with pytest.raises(ReadError, match="several ways"):
+        read(write(tmp_path, text))
 
 
 BAD = [
@@ -409,6 +511,7 @@ BAD = [
     ("anchor,near,far\n1,2,3\n", {"exclude_participants": "Bo"}, "no column names participants"),
     ("anchor,near,far,puid\n1,2,3,4\n", {"exclude_participants": [5]}, "not in the file: .'5'."),
     ("head,left,right,winner\n1,2,3,4\n", {}, "the answer is 4, not one of"),
+    ("a,b,c,choice\n1,2,3,left\n1,2,3,lft\n", {}, "the nearer item, or all of them its side"),
 ]  # fmt: skip
 
 

@@ -1,7 +1,9 @@
 """What commands share: options, messages, progress, and errors that need no traceback."""
 
+import ast
 import functools
 import re
+import shlex
 import signal
 import sys
 import time
@@ -51,6 +53,14 @@ MemoryLimit = Annotated[
 ]
 
 
+# Arguments of Python are known by the underscore or the = that follows, unless in quotes or paths.
+LONG = "first_id|keep_checks|min_response_time|memory_limit|n_components"
+ARGUMENT = re.compile(
+    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|positive|device|design)=('?)([\w:-]*)\2"
+    rf"|({LONG})(?![\w/'-]|\.\w))"
+)
+
+
 class CommandError(Exception):
     """An error that one sentence explains, with the exit code it ends in."""
 
@@ -94,7 +104,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, CommandError):
         return str(error), error.code
     if isinstance(error, ReadError):
-        return _as_options(str(error)), UNREADABLE
+        return as_options(str(error)), UNREADABLE
     if isinstance(error, DownloadError):
         return str(error).replace("path=", "--data"), UNREADABLE
     if isinstance(error, FileExistsError) and error.errno is None:  # said of our own output
@@ -104,17 +114,31 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         return f"a file cannot be read or written: {error}", UNWRITABLE
     if isinstance(error, (ValueError, MemoryError, ImportError, DeviceError)):
-        return _as_options(str(error)), WRONG_USE
+        return as_options(str(error)), WRONG_USE
     return f"{type(error).__name__}: {error} (--debug shows where)", 1
 
 
-def _as_options(message: str) -> str:
+def as_options(message: str) -> str:
     """Name options as they are written here: ``layout='plain'`` is ``--layout plain``."""
-    return re.sub(
-        r"\b(layout|odd|positive|first_id|device|design)=('?)([\w:-]+)\2",
-        lambda found: f"--{found[1].replace('_', '-')} {found[3]}",
-        message,
-    )
+    message = message.replace("ordinate.readers.LAYOUTS", "`ordinate check --help`")
+    message = re.sub(r"\bcolumns=(\{.*?\})", _columns_option, message)
+    return ARGUMENT.sub(_option, message)
+
+
+def _option(found: re.Match) -> str:
+    name, value = found[1] or found[4], found[3]
+    option = "--" + name.replace("n_components", "dimensions").replace("_", "-")
+    return f"{option} {value}" if value and value != "True" else option
+
+
+def _columns_option(found: re.Match) -> str:
+    """Write a mapping of columns so that a shell takes it as one word."""
+    try:
+        columns = ast.literal_eval(found[1])
+    except (SyntaxError, ValueError):  # a column's name holds a brace
+        return found[0]
+    pairs = (f"{role}={'...' if name is ... else name}" for role, name in columns.items())
+    return f"--columns {shlex.quote(','.join(pairs))}"
 
 
 def _fail(message: str, code: int) -> NoReturn:

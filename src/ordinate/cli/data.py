@@ -76,7 +76,7 @@ def read_answers(file: Path, options: Options) -> Any:
             )
         triplets = stored.load()
         return readers.Reading(triplets, "fast", len(triplets), len(triplets), [])
-    return readers.read(
+    reading = readers.read(
         file,
         layout=options.layout.replace("-", "_"),
         columns=shell.roles(options.columns),
@@ -87,6 +87,7 @@ def read_answers(file: Path, options: Options) -> Any:
         exclude_participants=shell.names(options.exclude_participants),
         min_response_time=options.min_response_time,
     )
+    return reading._replace(notes=[shell.as_options(note) for note in reading.notes])
 
 
 def near_chance(triplets: Any) -> list[str]:

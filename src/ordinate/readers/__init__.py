@@ -22,8 +22,17 @@ from ordinate.readers import (
     selection,
     votes,
 )
-from ordinate.readers._files import load
-from ordinate.readers._layout import WEIGHT, Layout, Options, check_roles, clean
+from ordinate.readers._files import NO_COLUMNS, load
+from ordinate.readers._layout import (
+    WEIGHT,
+    Layout,
+    Options,
+    check_roles,
+    clean,
+    may_be_header,
+    three_bare_columns,
+)
+from ordinate.readers._missing import best_fits
 from ordinate.readers._table import ReadError, Table
 from ordinate.triplets import Triplets
 
@@ -152,7 +161,8 @@ def read(
     if table.array is not None and first_id is None:
         options = replace(options, first_id=_first_position(table.path, int(table.array.min())))
     try:
-        table, found = _find(table.mapped(columns) if columns else table, layout, odd)
+        table = table.mapped(columns) if columns else table
+        table, found = _find(table, layout, odd, bool(columns))
         n_rows = len(table.rows)
         clean(table, options)
         triplets = found.parse(table, options)
@@ -177,7 +187,7 @@ def _first_position(path: str, least: int) -> int:
     return 0
 
 
-def _find(table: Table, layout: str, odd: str | None) -> tuple[Table, Layout]:
+def _find(table: Table, layout: str, odd: str | None, mapped: bool) -> tuple[Table, Layout]:
     """Return the layout, and the table with its first line taken as names or as data."""
     allowed = [entry for entry in LAYOUTS if layout in ("auto", entry.name)]
     if odd is not None and layout == "auto":
@@ -186,6 +196,8 @@ def _find(table: Table, layout: str, odd: str | None) -> tuple[Table, Layout]:
         allowed = [plain.LAYOUT]  # as everywhere: an array of ids is (anchor, near, far)
     for candidate in (table.named(), table.bare()):
         found = [entry for entry in allowed if entry.matches(candidate)]
+        if not found and candidate.header is not None:
+            _refuse_incomplete(table, allowed, mapped)
         if len(found) == 1:
             if not len(candidate.rows):
                 raise ReadError(f"{table.path}: there are column names, but no rows")
@@ -193,9 +205,22 @@ def _find(table: Table, layout: str, odd: str | None) -> tuple[Table, Layout]:
         if found:
             ways = "; ".join(CHOICES.get(e.name, f"layout={e.name!r}") for e in found)
             raise ReadError(f"{table.path}: the columns can be read in several ways. Say {ways}")
+    if table.text and table.data.num_columns < 3:
+        raise ReadError(f"{table.path}: {NO_COLUMNS}. The columns are {table.shown_header()}")
     wanted = allowed[0].description if len(allowed) == 1 else "any known layout"
     raise ReadError(
         f"{table.path}: the columns {table.shown_header()} do not fit {wanted}. Say "
         "columns={'anchor': ..., 'near': ..., 'far': ...} to name yours, by name or by number "
         "from 0; ordinate.readers.LAYOUTS lists what is known"
     )
+
+
+def _refuse_incomplete(table: Table, allowed: list[Layout], mapped: bool) -> None:
+    """Raise if the header names most columns of a layout, and say which are missing."""
+    bare = table.bare()
+    if three_bare_columns(bare) and not may_be_header(bare):
+        return
+    fits = best_fits(table.header or [], allowed)
+    if fits:
+        told = "; or ".join(fit.describe(mapped) for fit in fits)
+        raise ReadError(f"{table.path}: the columns {told}")

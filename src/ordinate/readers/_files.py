@@ -23,6 +23,9 @@ SAMPLE_BYTES, SAMPLE_ROWS = 1 << 16, 50
 # Of the sample's lines, how many must have as many fields as the first for a delimiter to count.
 MOST_LINES = 0.5
 LOOSE_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
+NO_COLUMNS = (
+    "no three columns were found; fields are separated by comma, tab, semicolon, bar or blank"
+)
 JSON_LINES = (".jsonl", ".ndjson")
 
 
@@ -208,6 +211,8 @@ def _text(shown: str, content: bytes) -> Table:
 def _delimiter(shown: str, sample: str) -> tuple[str, int]:
     """Find what separates the fields, and return it with the number of fields of line 1."""
     found: dict[str, tuple[float, int]] = {}
+    # Two columns are never enough, but their names may tell which is missing.
+    two: dict[str, tuple[float, int]] = {}
     for delimiter in DELIMITERS:
         blank = delimiter == " "
         text = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", sample) if blank else sample
@@ -217,19 +222,19 @@ def _delimiter(shown: str, sample: str) -> tuple[str, int]:
         rows = [row for row, _ in zip(records, range(SAMPLE_ROWS), strict=False) if row]
         # The sample may end within a line.
         rows = rows[:-1] if len(rows) > 2 else rows
-        if rows and len(rows[0]) >= 3:
+        if rows and len(rows[0]) >= 2:
             share = np.mean([len(row) == len(rows[0]) for row in rows])
-            if share >= MOST_LINES:
+            if len(rows[0]) == 2 and share == 1:
+                two[delimiter] = 1.0, 2
+            elif len(rows[0]) > 2 and share >= MOST_LINES:
                 found[delimiter] = float(share), len(rows[0])
+    found = found or (two if len(two) == 1 else {})
     if len(found) > 1:
         found.pop(" ", None)
     best = max((share for share, _ in found.values()), default=0)
     found = {delimiter: entry for delimiter, entry in found.items() if entry[0] == best}
     if not found:
-        raise ReadError(
-            f"{shown}: no three columns were found; fields are separated by comma, tab, semicolon, "
-            f"bar or blank. The file begins {sample[:60]!r}"
-        )
+        raise ReadError(f"{shown}: {NO_COLUMNS}. The file begins {sample[:60]!r}")
     if len(found) > 1:
         raise ReadError(
             f"{shown}: fields may be separated by any of {list(found)}; quote the fields that hold "

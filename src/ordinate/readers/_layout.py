@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordinate.readers._table import Items, ReadError, Table
+from ordinate.readers._table import Items, ReadError, Roles, Table
 from ordinate.triplets import Triplets
 
 PARTICIPANT = (
@@ -27,6 +27,15 @@ CHECK = ("check", "is_check", "catch", "is_catch", "catch_trial", "attention_che
 TIMEOUT = ("timeout", "timed_out", "is_timeout")
 
 WEIGHT = ("weight",)
+ANSWER = ("answer", "answer_id")
+OPTIONAL = {
+    "participant": PARTICIPANT,
+    "response_time": RESPONSE_TIME,
+    "check": CHECK,
+    "timeout": TIMEOUT,
+    "weight": WEIGHT,
+    "answer": ANSWER,
+}
 # What columns= may name; those that end in a number stand for any number.
 ROLES = (
     *("anchor", "near", "far", "answer", "weight", "participant", "response_time", "check"),
@@ -60,13 +69,15 @@ class Layout(NamedTuple):
     """One way in which files hold answers.
 
     ``matches`` looks at the names of the columns, and at a few cells where a file has no names;
-    ``parse`` makes triplets and raises :class:`ReadError` at rows that make no sense.
+    ``parse`` makes triplets and raises :class:`ReadError` at rows that make no sense. ``named`` has
+    the columns needed, once for each way to name them, to tell which is missing.
     """
 
     name: str
     description: str
     matches: Callable[[Table], bool]
     parse: Callable[[Table, Options], Triplets]
+    named: tuple[Roles, ...] = ()
 
 
 def check_roles(columns: Iterable[str]) -> None:
@@ -87,18 +98,29 @@ def image_paths(table: Table) -> bool:
     return bool(cells) and all(cell.strip().lower().endswith(IMAGES) for cell in cells)
 
 
-def first_row_is_data(table: Table) -> None:
-    """Raise if the first line of a file without known names may be a header after all."""
+def _first_line(table: Table) -> list[str]:
+    return [cell.strip() for cell in table.cells(0, range(table.data.num_columns))]
+
+
+def may_be_header(table: Table) -> bool:
+    """Tell whether nothing shows that the first line of a file without known names is data."""
     if not table.text or image_paths(table):
-        return
-    first = [cell.strip() for cell in table.cells(0, range(table.data.num_columns))]
+        return False
+    first = _first_line(table)
     rest = [pc.utf8_trim_whitespace(column) for column in table.data.slice(1).columns]
     again = (pc.any(pc.equal(column, cell)).as_py() for cell in first for column in rest)
-    if not any(map(_is_number, first)) and not any(again):
+    return not any(map(_is_number, first)) and not any(again)
+
+
+def first_row_is_data(table: Table) -> None:
+    """Raise if the first line of a file without known names may be a header after all."""
+    if may_be_header(table):
+        first = _first_line(table)
+        named = dict(zip(("anchor", "near", "far"), first, strict=True))
         raise ReadError(
             f"{table.path}: line 1 {first} may be a header or data, since none of it occurs again. "
-            f"Say columns={{'anchor': {first[0]!r}, 'near': ..., 'far': ...}} if it names the "
-            "columns, columns={'anchor': 0, 'near': 1, 'far': 2} if the file has no header"
+            f"Say columns={named} if it names the columns, in this or another order, "
+            "columns={'anchor': 0, 'near': 1, 'far': 2} if the file has no header"
         )
 
 

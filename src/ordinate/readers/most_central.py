@@ -31,4 +31,6 @@ def parse(table: Table, options: Options) -> Triplets:
     )
 
 
-LAYOUT = Layout("most_central", "three items and the chosen centre", matches, parse)
+LAYOUT = Layout(
+    "most_central", "three items and the chosen centre", matches, parse, ({**THREE, **CENTRE},)
+)

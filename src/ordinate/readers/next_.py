@@ -19,4 +19,10 @@ def parse(table: Table, options: Options) -> Triplets:
     return by_winner(table, options, ROLES, ANSWER)
 
 
-LAYOUT = Layout("next", "NEXT's CSV: Center, Left, Right, Answer, Participant ID", matches, parse)
+LAYOUT = Layout(
+    "next",
+    "NEXT's CSV: Center, Left, Right, Answer, Participant ID",
+    matches,
+    parse,
+    ({**ROLES, **ANSWER},),
+)

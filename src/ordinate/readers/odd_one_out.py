@@ -79,4 +79,5 @@ LAYOUT = Layout(
     "two items kept (or three shown) and the odd one; or three columns and odd=",
     matches,
     parse,
+    ({**KEPT, **ODD}, {**THREE, **ODD}),
 )

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ordinate.readers._layout import (
+    ANSWER,
     WEIGHT,
     Layout,
     Options,
@@ -15,7 +16,6 @@ from ordinate.readers._table import ReadError, Table
 from ordinate.triplets import Triplets
 
 ROLES = {"anchor": ("anchor",), "near": ("near", "positive"), "far": ("far", "negative")}
-ANSWER = ("answer", "answer_id")
 
 
 def matches(table: Table) -> bool:
@@ -60,4 +60,10 @@ def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
     return Triplets(array - first_id, labels=range(first_id, int(array.max()) + 1))
 
 
-LAYOUT = Layout("plain", "anchor, near, far; optional weight, participant, answer", matches, parse)
+LAYOUT = Layout(
+    "plain",
+    "anchor, near, far; optional weight, participant, answer",
+    matches,
+    parse,
+    (ROLES,),
+)

@@ -69,5 +69,9 @@ def _same_items(table: Table) -> bool:
 
 
 LAYOUT = Layout(
-    "salmon", "salmon's responses.csv: head, winner, loser or left and right, puid", matches, parse
+    "salmon",
+    "salmon's responses.csv: head, winner, loser or left and right, puid",
+    matches,
+    parse,
+    (DIRECT, {**SHOWN, **WINNER}),
 )

@@ -64,4 +64,5 @@ LAYOUT = Layout(
     "anchor, first, second, votes_first, votes_second; JSON: answers, agreement",
     matches,
     parse,
+    ({**ROLES, **VOTES},),
 )
