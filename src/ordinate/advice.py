@@ -27,11 +27,15 @@ UNBALANCED = 20
 
 
 class Problem(NamedTuple):
-    """What is wrong, how bad it is ("error", "warning" or "note"), and what to do."""
+    """What is wrong, how bad it is ("error", "warning" or "note"), and what to do.
+
+    ``names`` are all items or participants that it is about, where ``what`` names a few.
+    """
 
     severity: str
     what: str
     remedy: str
+    names: tuple[str, ...] = ()
 
 
 def problems(
@@ -86,6 +90,7 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
             "warning",
             f"{summary.n_unused:,} items are in no row: {_some(triplets.labels[unused])}",
             "leave them out or ask about them: nothing says where they belong",
+            _all(triplets.labels[unused]),
         )
     if summary.n_parts > 1:
         yield Problem(
@@ -115,6 +120,7 @@ def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
             f"{scarce.sum():,} items are in fewer than {d + 1} rows: "
             f"{_some(triplets.labels[scarce])}",
             "ask more about them or leave them out: their places are arbitrary",
+            _all(triplets.labels[scarce]),
         )
 
 
@@ -186,6 +192,7 @@ def _people(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
             f"{len(guessing):,} participants agree with the others hardly more often than chance: "
             f"{_some(names[guessing])}",
             "look at their answers; exclude them if they guessed",
+            _all(names[guessing]),
         )
     share = given.max() / given.sum()
     if n_people > 2 and share > LARGEST_SHARE:
@@ -240,6 +247,10 @@ def _n_answers(triplets: Triplets) -> float:
     if triplets.weight is not None:
         return float(triplets.weight.sum())
     return len(triplets) if triplets.answer is None else len(np.unique(triplets.answer))
+
+
+def _all(names: np.ndarray) -> tuple[str, ...]:
+    return tuple(map(str, names))
 
 
 def _some(names: np.ndarray) -> str:

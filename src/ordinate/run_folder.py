@@ -41,8 +41,6 @@ class Story(NamedTuple):
     notes : list of str
         What was dropped, and why.
     problems : list of Problem
-    near_chance : list of str
-        All participants who agree with the others hardly more often than chance.
     summary : Summary
     seconds : dict of str to float
         Time of each stage.
@@ -56,7 +54,6 @@ class Story(NamedTuple):
     source: dict[str, Any]
     notes: list[str]
     problems: list[Problem]
-    near_chance: list[str]
     summary: Summary
     seconds: dict[str, float]
     command: str
@@ -141,7 +138,6 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "input": story.source,
         "dropped": story.notes,
         "problems": [problem._asdict() for problem in story.problems],
-        "participants_near_chance": story.near_chance,
         "data": story.summary.as_dict(),
         "held_out": None if held_out is None else held_out._asdict(),
         "result": result,
@@ -199,7 +195,7 @@ def _page(
         participants=analysis.participants or None,
         history=getattr(analysis.model, "history_", None),
         summary=story.summary.lines(),
-        problems=story.problems,
+        problems=[(p.severity, p.what, p.remedy) for p in story.problems],
         facts={name: str(value) for name, value in facts.items()},
         held_out=None
         if held_out is None

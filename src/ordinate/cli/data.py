@@ -90,16 +90,6 @@ def read_answers(file: Path, options: Options) -> Any:
     return reading._replace(notes=[shell.as_options(note) for note in reading.notes])
 
 
-def near_chance(triplets: Any) -> list[str]:
-    """Name all participants that the data check calls hardly better than chance: it names five."""
-    from ordinate.advice import _guessing
-
-    if triplets.participant is None:
-        return []
-    found = _guessing(triplets, triplets.participant)
-    return [str(name) for name in triplets.participant_labels[found]]
-
-
 @shell.command
 def check(
     file: shell.File,
@@ -139,7 +129,6 @@ def check(
             "rows_used": reading.n_used,
             "notes": reading.notes,
             "problems": [problem._asdict() for problem in found],
-            "participants_near_chance": near_chance(reading.triplets),
             "data": summary.as_dict(),
         }
         typer.echo(json.dumps(record, indent=2, ensure_ascii=False))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import Options, find_stored, near_chance, read_answers
+from ordinate.cli.data import Options, find_stored, read_answers
 from ordinate.cli.maps import Colour, Images, Items, find_looks
 
 JUDGED = "--folds 0 judges nothing"
@@ -139,7 +139,6 @@ def fit(
             source=origin,
             notes=source.notes,
             problems=source.problems,
-            near_chance=source.near_chance,
             summary=source.summary,
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
@@ -156,7 +155,6 @@ class Source(NamedTuple):
     streamed: bool
     notes: list[str]
     problems: list
-    near_chance: list[str]
     summary: Any
     origin: dict[str, Any]
 
@@ -174,7 +172,7 @@ def read_source(file: Path, options: Options, dimensions: int) -> Source:
         origin = {"layout": "streamed", "rows": n_rows, "rows used": n_rows}
         unchecked = Problem("note", "the data were not checked", "the file is larger than memory")
         brief = Brief(n_rows, stored.n_items)
-        return Source(stored, True, [note], [unchecked], [], brief, origin)
+        return Source(stored, True, [note], [unchecked], brief, origin)
     reading = read_answers(file, options)
     triplets, notes = reading.triplets, reading.notes
     # With next to no memory whatever can be streamed would be.
@@ -186,8 +184,7 @@ def read_source(file: Path, options: Options, dimensions: int) -> Source:
         ]
     origin = {"layout": reading.layout, "rows": reading.n_rows, "rows used": reading.n_used}
     found = problems(triplets, reading.notes, dimensions)
-    guessing = near_chance(triplets)
-    return Source(triplets, False, notes, found, guessing, triplets.summarise(), origin)
+    return Source(triplets, False, notes, found, triplets.summarise(), origin)
 
 
 def stem(name: str) -> str:
