@@ -92,9 +92,9 @@ class GradientEmbedder(Embedder):
         with single_threaded_blas():
             starts = [self._start(triplets, start_triplets, store, n_components, generator)]
             starts += [_random(store, n_components, generator) for _ in range(n_starts - 1)]
-            if self.n_starts == "auto" and n_starts > 1:
-                best, end = self._race(store, loss, starts, options)
-                found = self._descend(store, loss, Start("given", end), options)
+            if self.n_starts == "auto":
+                best, start = self._race(store, loss, starts, options)
+                found = self._descend(store, loss, start, options)
             else:
                 tries = [self._descend(store, loss, start, options) for start in starts]
                 best = int(np.argmin([found.history[-1] for found in tries]))
@@ -206,8 +206,10 @@ class GradientEmbedder(Embedder):
 
     def _race(
         self, store: AnyTriplets, loss: Loss, starts: list[Start], options: dict
-    ) -> tuple[int, np.ndarray]:
-        """Find which start ends lowest, by descents on a sample, and where on it it ended."""
+    ) -> tuple[int, Start]:
+        """Find which start ends lowest, by descents on a sample, and from where to go on."""
+        if len(starts) == 1:
+            return 0, starts[0]
         size = math.prod(starts[0].points.shape)
         sample, jury = store.sample(RACE * size), store.sample(JURY * RACE * size)
         ridge = options["regularization"] / len(store)
@@ -221,8 +223,10 @@ class GradientEmbedder(Embedder):
             ends.append(end)
         # The first is the best unless another is lower by more than races leave to be gained.
         left = RACE_TOL * size * len(jury) / len(sample)
-        best = int(np.argmin(values)) if values[0] > min(values) + left else 0
-        return best, on_host(ends[best])
+        if values[0] <= min(values) + left:
+            return 0, starts[0]
+        best = int(np.argmin(values))
+        return best, Start("given", on_host(ends[best]))
 
     def _descend(self, store: AnyTriplets, loss: Loss, start: Start, options: dict) -> Found:
         solver = self.solver
