@@ -28,6 +28,7 @@ SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
 STARTS = ("auto", "spectral", "loe", "random")
 MOST_STARTS = 10  # where their number is left to us
 RACE = 100  # triplets per coordinate of the sample that starts race on
+RACE_LEAST = 10_000  # triplets of it
 RACE_TOL = 1e-2  # of a race
 RACE_ROWS = 100_000  # of all samples that starts race on together: some 30 milliseconds
 JURY = 16  # times as many triplets decide
@@ -202,7 +203,7 @@ class GradientEmbedder(Embedder):
             return int(self.n_starts)
         if not (isinstance(self.start, str) and self.start == "auto"):
             return 1
-        return int(np.clip(RACE_ROWS // min(n_rows, RACE * size), 1, MOST_STARTS))
+        return int(np.clip(RACE_ROWS // min(n_rows, _race_rows(size)), 1, MOST_STARTS))
 
     def _race(
         self, store: AnyTriplets, loss: Loss, starts: list[Start], options: dict
@@ -211,7 +212,8 @@ class GradientEmbedder(Embedder):
         if len(starts) == 1:
             return 0, starts[0]
         size = math.prod(starts[0].points.shape)
-        sample, jury = store.sample(RACE * size), store.sample(JURY * RACE * size)
+        rows = _race_rows(size)
+        sample, jury = store.sample(rows), store.sample(JURY * rows)
         ridge = options["regularization"] / len(store)
         short = {"tol": max(options["tol"], RACE_TOL), "max_iter": min(options["max_iter"], 100)}
         ends, values = [], []
@@ -240,6 +242,11 @@ class GradientEmbedder(Embedder):
     def _watch(self, value: float, points: np.ndarray, left: float) -> None:
         if self.verbose > 1:
             self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
+
+
+def _race_rows(size: int) -> int:
+    """Rows of the sample that starts of ``size`` coordinates race on."""
+    return max(RACE * size, RACE_LEAST)
 
 
 def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
