@@ -63,6 +63,11 @@ class Loss(NamedTuple):
         """Link, shape, penalty and margin, as kernels take them."""
         return self.link.code, self.shape, self.penalty.code, self.margin
 
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether exp(-loss) is the probability of an answer."""
+        return self.penalty.name in ("logistic", "normal")
+
     def argument(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
         """Return z, what the penalty is a function of."""
         return self.link.value(near, self.shape) - self.link.value(far, self.shape) + self.margin

@@ -31,6 +31,7 @@ RACE = 100  # triplets per coordinate of the sample that starts race on
 RACE_LEAST = 10_000  # triplets of it
 RACE_TOL = 1e-2  # of a race
 RACE_ROWS = 100_000  # of all samples that starts race on together: some 30 milliseconds
+MATTERS = 1e-3  # of the loss
 JURY = 16  # times as many triplets decide
 
 
@@ -89,7 +90,7 @@ class GradientEmbedder(Embedder):
         store = self._store(triplets)
         # A stream of its own: points that were simulated with the same seed must not be the start.
         generator = random_generator(self.random_state).spawn(1)[0]
-        n_starts = self._n_starts(len(store), size)
+        n_starts = self._n_starts(len(store), size, loss)
         with single_threaded_blas():
             starts = [self._start(triplets, start_triplets, store, n_components, generator)]
             starts += [_random(store, n_components, generator) for _ in range(n_starts - 1)]
@@ -197,11 +198,12 @@ class GradientEmbedder(Embedder):
         points[~placed] = 0
         return points
 
-    def _n_starts(self, n_rows: int, size: int) -> int:
+    def _n_starts(self, n_rows: int, size: int, loss: Loss) -> int:
         """How many starts to try: where the choice is left to us, as many as cost little."""
         if self.n_starts != "auto":
             return int(self.n_starts)
-        if not (isinstance(self.start, str) and self.start == "auto"):
+        # Hinges fit a sample without telling much about all triplets: no race decides there.
+        if not (isinstance(self.start, str) and self.start == "auto" and loss.is_likelihood):
             return 1
         return int(np.clip(RACE_ROWS // min(n_rows, _race_rows(size)), 1, MOST_STARTS))
 
@@ -216,16 +218,18 @@ class GradientEmbedder(Embedder):
         sample, jury = store.sample(rows), store.sample(JURY * rows)
         ridge = options["regularization"] / len(store)
         short = {"tol": max(options["tol"], RACE_TOL), "max_iter": min(options["max_iter"], 100)}
-        ends, values = [], []
+        ends: list[np.ndarray] = []
+        values: list[float] = []
         for start in starts:
             ridges = {"regularization": ridge * len(sample)}
-            end = self._descend(sample, loss, start, {**short, **ridges}).points
-            centred = end - end.mean(axis=0)
+            found = self._descend(sample, loss, start, {**short, **ridges})
+            end, centred = found.points, found.points - found.points.mean(axis=0)
             values.append(jury.loss(end, loss)[0] + len(jury) * ridge / 2 * dot(centred, centred))
             ends.append(end)
-        # The first is the best unless another is lower by more than races leave to be gained.
+        # The first stays unless another is lower by more than races leave to be gained, and enough
+        # to matter.
         left = RACE_TOL * size * len(jury) / len(sample)
-        if values[0] <= min(values) + left:
+        if values[0] <= min(values) + max(left, MATTERS * abs(min(values))):
             return 0, starts[0]
         best = int(np.argmin(values))
         return best, Start("given", on_host(ends[best]))

@@ -26,9 +26,9 @@ class STE(GradientEmbedder):
         "loe" where few items are anchors, else "spectral". A fitted LOE lends its map, another is
         fitted first. The scale is found for the loss.
     n_starts : int or "auto"
-        How many starts to try, the others at random; the best result is kept. "auto" tries up to
-        ten on a sample where that costs little, as with up to some 200 items, unless a start is
-        asked for.
+        How many starts to try, the others at random; the best result is kept. "auto" lets up to
+        ten race on a sample where that costs little, as with up to some 200 items, unless a start
+        is asked for.
     regularization : float
         Ridge on the coordinates, for few answers per item: half of it times the squared norm of the
         map is added to the sum of losses.
