@@ -363,10 +363,13 @@ def test_a_warm_start_from_files(tmp_path, landmark_triplets, uniform_triplets, 
     assert model.start_.name == "loe"
 
 
-def test_kernel_forms_load_what_they_are_given(tmp_path, points):
+def test_kernel_forms_load_what_fits(tmp_path, points):
     triplets = sample_triplets(points[:15], 2000, random_state=0)
     storage.write([triplets], tmp_path / "x")
     opened = storage.open_triplets(tmp_path / "x", memory_limit=30_000)
+    with pytest.raises(MemoryError, match="STEKer reads it whole: raise the limit, or use STE"):
+        STEKer().fit(opened)
+    opened = storage.open_triplets(tmp_path / "x", memory_limit=60_000)
     model = STEKer(max_iter=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -57,7 +57,13 @@ class Embedder(BaseEstimator, ABC):
         stored = find(X, n_items=self.n_items)
         if stored is None:
             return as_triplets(X, n_items=self.n_items)
-        where = "read into memory" if stored.fits or not self._streams else "streamed"
+        if not (stored.fits or self._streams):
+            raise MemoryError(
+                f"{stored.path} is too large for the memory limit of "
+                f"{in_words(stored.memory_limit)}, and {type(self).__name__} reads it whole: raise "
+                "the limit, or use STE, GNMDS or LOE, which stream"
+            )
+        where = "read into memory" if stored.fits else "streamed"
         self._say(
             f"{stored.path}: {len(stored):,} rows, {where}; the memory limit is "
             f"{in_words(stored.memory_limit)}"
