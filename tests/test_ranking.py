@@ -6,7 +6,8 @@ from scipy.optimize import minimize
 import ordinate
 from ordinate import backends, noise, rank_items
 from ordinate.mean_field import mean_field
-from ordinate.ranking import MIXING, contraction, rank_columns
+from ordinate.mixing import MIXING, contraction
+from ordinate.ranking import rank_columns
 from ordinate.stores import NO_WEIGHT, Columns
 
 

@@ -7,29 +7,28 @@ Two facts make this fast. Where opponents are met at random, an item's share of 
 mean of f(score - opponent's score) over *all* opponents: an equation of one unknown, solved from
 counts alone (:mod:`ordinate.mean_field`). From there the curvature's off-diagonal part is noise of
 relative size one over the square root of the comparisons per item, so that one Newton step with the
-diagonal alone lands on the maximum. Both are checked on a sample of the comparisons. Where they
-fail, since comparisons are few, clustered or chosen by the scores, quasi-Newton steps go on.
+diagonal alone lands on the maximum. Both are checked on a sample (:mod:`ordinate.mixing`). Where
+they fail, since comparisons are few, clustered or chosen by the scores, quasi-Newton steps go on.
 """
 
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ordinate._arrays import beside, cast, dot, inverse_of, namespace, on_host, random_like
+from ordinate._arrays import beside, cast, dot, inverse_of, namespace, on_host
 from ordinate._parallel import run
 from ordinate.mean_field import MeanField, mean_field
+from ordinate.mixing import SAMPLE, StepCheck, mixing_steps, well_mixed
 from ordinate.noise import Noise
 from ordinate.optimise import Memory, two_loop
-from ordinate.stores import AnyColumns, Columns, DeviceColumns
+from ordinate.stores import AnyColumns
 
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
 WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
 MANY = 128  # comparisons per item from which one Newton step is tried
-SAMPLE = 16  # comparisons per item in the sample that shows whether one is enough
-MIXING = 0.85  # contraction on it below which opponents are met at random
 MEMORY = 10  # steps that the quasi-Newton climb remembers
 
 
@@ -156,7 +155,7 @@ class _Ranking:
             self.n_read += 3 * self.sample.sizes.sum()
 
         self.mixed = well_mixed(self.sample, first, noise)
-        self.n_read += (_mixing_steps(columns.n_items) + 1) * self.sample.sizes.sum()
+        self.n_read += (mixing_steps(columns.n_items) + 1) * self.sample.sizes.sum()
         self.ridge = _ridge(regularization, self.fields, self.mixed)
         # The mean field tells the curvature of many comparisons that mix; others are few, or must
         # be summed.
@@ -274,84 +273,6 @@ def _ridge(regularization: float | str, fields: list[MeanField], mixed: np.ndarr
         return np.full(len(mixed), float(regularization))
     variance = np.concatenate([field.variance for field in fields])
     return np.where(mixed, RIDGE / np.maximum(variance, 1e-12), WEAK_RIDGE)
-
-
-def well_mixed(sample: Columns | DeviceColumns, scores: np.ndarray, noise: Noise) -> np.ndarray:
-    """Per column, whether items meet opponents at random, as far as a sample shows.
-
-    With fewer comparisons per item than can show it they are taken to be.
-    """
-    fast = contraction(sample, cast(scores, "float32"), noise) < MIXING
-    return fast | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
-
-
-def contraction(columns: Columns | DeviceColumns, theta: np.ndarray, noise: Noise) -> np.ndarray:
-    """How much of an error a Newton step with the diagonal alone leaves, at worst, per column.
-
-    That is the largest eigenvalue but one of diag(H)^-1 (diag(H) - H), H the curvature at scores
-    ``theta`` (n_columns, n_items), by power iteration. It is near 1 where items fall into groups
-    that hardly meet, or meet only their like: there a small gradient can go with a large error.
-    """
-    weighted = columns.weighted_by_information(theta, noise)
-    xp = namespace(theta)
-    diagonal = weighted.neighbour_sums(xp.ones_like(theta))
-    inverse = inverse_of(diagonal)
-    mean = diagonal / diagonal.sum(axis=1)[:, None]
-    v = random_like(theta) - 0.5
-    before = v
-    for _ in range(_mixing_steps(columns.n_items)):
-        before = v
-        v = inverse * weighted.neighbour_sums(v)
-        v -= (mean * v).sum(axis=1)[:, None]
-    return on_host((mean * v**2).sum(axis=1) / (mean * before**2).sum(axis=1)) ** 0.5
-
-
-def _mixing_steps(n: int) -> int:
-    # Random modes shrink by 0.45 a step with 16 opponents each; a slow one begins at 1 / sqrt(n).
-    return 1 + round(np.log(n) / 1.6)
-
-
-class StepCheck(NamedTuple):
-    """Bounds what a Newton step with the diagonal alone leaves of the Newton decrement.
-
-    The step would leave no gradient if the curvature were diagonal and constant. On a sample the
-    gradient's change can be compared with that: what is left, scaled up to all comparisons as if
-    it were all of one sign, bounds what is left there. Answers cancel from the change, so that it
-    carries no noise of theirs.
-    """
-
-    sample: Columns | DeviceColumns
-    noise: Noise
-    scores: np.ndarray
-    curvature: np.ndarray
-    start: dict[int, np.ndarray]
-    scale: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
-        sample: Columns | DeviceColumns,
-        noise: Noise,
-        scores: np.ndarray,
-        curvature: np.ndarray,
-        columns: AnyColumns,
-    ) -> "StepCheck":
-        """Prepare for steps from ``scores`` (l, n); ``curvature`` is that of one comparison."""
-        far, near = sample.counts()
-        start = sample.gradient(dict(enumerate(scores)), noise)
-        scale = columns.sizes / sample.sizes
-        return cls(sample, noise, scores, curvature * (far + near), start, scale)
-
-    def decrement_left(self, batch: slice, step: np.ndarray) -> np.ndarray:
-        """Bound the decrements after a ``step`` (k, n) of the columns in a batch."""
-        xp, every = namespace(step), range(len(self.scores))[batch]
-        new = self.scores[batch] + step
-        moved = self.sample.gradient(dict(zip(every, new, strict=True)), self.noise)
-        change = xp.stack([moved[i] - self.start[i] for i in every])
-        curvature = self.curvature[batch]
-        left = change + curvature * step
-        decrement = (left**2 * inverse_of(curvature)).sum(axis=1)
-        return beside(decrement, self.scale[batch]) * decrement
 
 
 class _Climb:

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -112,19 +113,7 @@ def fit(
             random_state=seed,
         )
         end_compiling()
-        if source.streamed and folds:
-            raise shell.CommandError(
-                f"no answers can be held out of {file.name}, which is larger than memory: leave "
-                "--folds out, or raise --memory-limit",
-                shell.WRONG_USE,
-            )
-        if source.streamed:
-            stages.begin("the map, streamed")
-            result = analysis.analyse_stored(choice.estimator, triplets)
-        else:
-            result = analysis.analyse(
-                choice.estimator, triplets, folds=folds, random_state=seed, tell=stages.begin
-            )
+        result = analysed(source, choice.estimator, folds, seed, stages.begin)
         stages.begin("hash of the input")
         origin = {"file": str(file), "sha256": fingerprint(file)} | source.origin
         used = {
@@ -185,6 +174,26 @@ def read_source(file: Path, options: Options, dimensions: int) -> Source:
     origin = {"layout": reading.layout, "rows": reading.n_rows, "rows used": reading.n_used}
     found = problems(triplets, reading.notes, dimensions)
     return Source(triplets, False, notes, found, triplets.summarise(), origin)
+
+
+def analysed(
+    source: Source, estimator: Any, folds: int | None, seed: int, tell: Callable[[str], None]
+) -> Any:
+    """Fit the map, and judge it by answers held out where the data are in memory."""
+    from ordinate import analysis
+
+    if not source.streamed:
+        return analysis.analyse(
+            estimator, source.triplets, folds=folds, random_state=seed, tell=tell
+        )
+    if folds:
+        raise shell.CommandError(
+            f"no answers can be held out of {source.triplets.path.name}, which is larger than "
+            "memory: leave --folds out, or raise --memory-limit",
+            shell.WRONG_USE,
+        )
+    tell("the map, streamed")
+    return analysis.analyse_stored(estimator, source.triplets)
 
 
 def stem(name: str) -> str:

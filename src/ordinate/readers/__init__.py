@@ -170,6 +170,7 @@ def read(
             table.notes.append(f"the column weight is not read in layout {found.name}")
     except ReadError:
         raise
+    # The last is pyarrow's word for values that it cannot compare or convert.
     except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
         raise ReadError(f"{table.path}: {error}") from error
     return Reading(triplets, found.name, n_rows, len(table.rows), table.notes)
