@@ -1,28 +1,49 @@
-# Each target sets up what it needs in .venv and uses it again while pyproject.toml stays the same.
+# Each target sets up what it needs in an environment of its own and uses it again while pyproject.toml stays the same.
 PYTHON ?= python3
-BIN := .venv/bin
+VENV ?= .venv
+# What the extra gpu installs; a build for the CPU alone is smaller.
+TORCH ?= torch
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format bench peers clean
+.PHONY: demo test test-extras test-plain test-wheel lint format bench peers clean
 
-demo: .venv/.core
+demo: $(VENV)/.core
 	$(BIN)/ordinate demo
 
-test: .venv/.dev
+test: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
-lint: .venv/.dev
+# What `make test` skipped last time, with all that it needs: nothing may be skipped now.
+test-extras: $(VENV)/.extras
+	ORDINATE_NO_SKIPS=1 $(BIN)/python -m pytest --skipped-last-time
+
+# Where there is no numba, the plain NumPy backend takes over.
+test-plain: $(VENV)/.dev
+	PYTHONPATH=tests/without_numba $(BIN)/python -m pytest --no-cov -p no:cacheprovider \
+	    -W "ignore:numba could not be imported" $(addprefix tests/test_,$(addsuffix .py,$(PLAIN)))
+PLAIN := metrics landmark losses ranking scaling simulate triplets
+
+# The wheel alone, in an empty environment, away from the sources.
+test-wheel:
+	$(PYTHON) tests/try_wheel.py
+
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-format: .venv/.dev
+format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/.core
+bench: $(VENV)/.core
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 # cblearn needs NumPy 1, and newer versions of pyarrow NumPy 2: an environment of its own. DATA names a folder with real sets, if any.
@@ -34,14 +55,19 @@ peers: .venv-peers/.ready
 	.venv-peers/bin/python -m pip install --quiet -e . 'cblearn==0.4.0' 'numpy<2' 'pyarrow<20'
 	touch $@
 
-.venv/.core: pyproject.toml
-	$(PYTHON) -m venv .venv
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
 	touch $@
 
-.venv/.dev: .venv/.core
+$(VENV)/.dev: $(VENV)/.core
 	$(PIP) -e '.[dev]'
 	touch $@
 
+$(VENV)/.extras: $(VENV)/.dev
+	$(PIP) '$(TORCH)'
+	$(PIP) -e '.[dev,gpu]'
+	touch $@
+
 clean:
-	rm -rf .venv .venv-peers out
+	rm -rf $(VENV) .venv-peers out

@@ -22,9 +22,10 @@ os.execvp(sys.argv[3], sys.argv[3:])
 
 
 def find():
-    """Path of an installed Chromium, or None; ORDINATE_CHROMIUM names one elsewhere."""
-    given = os.environ.get("ORDINATE_CHROMIUM")
-    return given or next(filter(None, map(shutil.which, NAMES)), None)
+    """Path of an installed Chromium, or None; ORDINATE_CHROMIUM names one elsewhere, or hides all."""
+    if "ORDINATE_CHROMIUM" in os.environ:
+        return os.environ["ORDINATE_CHROMIUM"] or None
+    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Chromium:

@@ -6,24 +6,63 @@ from hypothesis import settings
 settings.register_profile("ordinate", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("ordinate")
 
-skipped = []
+# Helpers of tests, which hold none themselves and may need what is not installed.
+collect_ignore = ["chromium.py", "on_torch.py", "strategies.py", "try_wheel.py", "without_numba"]
+
+SKIPPED = "ordinate/skipped"  # where pytest's cache keeps what was skipped
+skipped: dict[str, str] = {}  # by test, why
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--skipped-last-time",
+        action="store_true",
+        help="run only what was skipped last time; with ORDINATE_NO_SKIPS, a skip is a failure",
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("--skipped-last-time"):
+        config.args[:] = config.cache.get(SKIPPED, []) or pytest.exit("nothing was skipped", 0)
+
+
+def pytest_collectreport(report):
+    _note(report)
 
 
 def pytest_runtest_logreport(report):
+    _note(report)
+
+
+def _note(report):
     if report.skipped:
-        skipped.append(report.nodeid)
+        skipped[report.nodeid] = report.longrepr[2].removeprefix("Skipped: ")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    """In CI everything optional is installed: a skipped test is a hole, not an excuse."""
-    if skipped and os.environ.get("ORDINATE_NO_SKIPS"):
-        print(f"\nskipped tests are not allowed here: {skipped}")
-        session.exitstatus = 1
+    if session.config.getoption("--skipped-last-time"):
+        if skipped and os.environ.get("ORDINATE_NO_SKIPS"):
+            session.exitstatus = 1
+    elif hasattr(session.config, "cache"):
+        session.config.cache.set(SKIPPED, sorted(skipped))
+
+
+def pytest_unconfigure():
+    """Say last, after pytest's own last line, what was not tested and what it takes."""
+    if not skipped:
+        return
+    print("\nNot tested here:")
+    for reason in sorted(set(skipped.values())):
+        left = [name.split("::")[0] for name, why in skipped.items() if why == reason]
+        print(f"- {len(left)} in {', '.join(sorted(set(left)))}: {reason}")
+    print("With a browser on this machine, `make test-extras` installs torch and tests these.")
 
 
 @pytest.fixture(params=["numpy", "numba"])
 def backend(request):
     from ordinate import backends
 
+    if request.param == "numba":
+        pytest.importorskip("numba", reason="numba is not installed")
     return backends.load(request.param)

@@ -41,7 +41,7 @@ def choose_device(device: Any) -> str:
             f"device={device!r} was asked for, but torch {torch.__version__} sees {n_devices} "
             "GPUs. Use device='auto' to take a GPU only where there is one, or 'cpu'; a machine "
             "with an NVIDIA GPU needs its driver and a torch built for CUDA: "
-            "pip install 'ordinate[gpu]'"
+            "pip install torch"
         )
     return f"cuda:{int(number or 0)}"
 

@@ -1,23 +1,52 @@
 """How much memory there is."""
 
-import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+
+CGROUPS = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int:
     """Bytes that this process can still take, as the system and its container tell."""
-    found = []
-    meminfo = Path("/proc/meminfo")
-    if meminfo.exists():
-        lines = dict(line.split(":") for line in meminfo.read_text().splitlines())
-        found.append(1024 * int(lines["MemAvailable"].split()[0]))
-    else:
-        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
-    limit, used = (Path("/sys/fs/cgroup") / f"memory.{name}" for name in ("max", "current"))
-    if limit.exists() and limit.read_text().strip() != "max":
-        found.append(int(limit.read_text()) - int(used.read_text()))
-    return max(min(found), 0)
+    import psutil
+
+    return max(min([psutil.virtual_memory().available, *_left_in_container()]), 0)
+
+
+def _left_in_container(
+    root: Path = CGROUPS, mine: Path = Path("/proc/self/cgroup")
+) -> Iterator[int]:
+    """Yield what is left of each limit that Linux sets for this process: containers, batch jobs.
+
+    A limit holds for all groups within a group, so each is looked at up to the root. What files
+    take of a group's memory is given back when it is needed, and does not count.
+    """
+    if not mine.exists():
+        return
+    for line in mine.read_text().splitlines():
+        _, kinds, path = line.split(":", 2)
+        if kinds == "":  # version 2
+            top, names = root, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in kinds.split(","):  # version 1
+            top = root / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        # Within a container the path is often that outside of it: then only the root is there.
+        group = top / path.strip("/")
+        for folder in (group, *group.parents):
+            limit, used = (folder / name for name in names[:2])
+            if limit.exists() and limit.read_text().strip() != "max":
+                files = re.search(rf"^{names[2]} (\d+)$", _text(folder / "memory.stat"), re.M)
+                cached = int(files[1]) if files else 0
+                yield int(limit.read_text()) - int(used.read_text()) + cached
+            if folder == top:
+                break
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
 
 
 def in_words(n_bytes: float) -> str:

@@ -28,5 +28,5 @@ def require(name: str, *, extra: str) -> ModuleType:
     except ImportError as error:
         raise ImportError(
             f"this needs {name}, which could not be imported ({error}); "
-            f"install it with: pip install 'ordinate[{extra}]'"
+            f"install it with: pip install {name} (the extra {extra} of ordinate)"
         ) from error
