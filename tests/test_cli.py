@@ -54,6 +54,7 @@ def answers(tmp_path_factory):
 def test_fit_leaves_everything_behind(run, answers):
     result = run("fit", answers, "-o", "out", "--seed", 3)
     assert sorted(os.listdir("out")) == [
+        ".ordinate",
         "embedding.csv",
         "embedding.png",
         "embedding.svg",
@@ -111,7 +112,7 @@ def test_an_existing_folder_is_kept(run, answers):
     assert "out exists: --force replaces it" in result.stderr
     # Not even force replaces what is not ours.
     result = run("fit", answers, "-o", "out", "--force", code=4)
-    assert "holds other things too (thesis.txt)" in result.stderr
+    assert "holds what ordinate did not write (thesis.txt)" in result.stderr
     assert Path("out/thesis.txt").read_text() == "years of work"
     run("convert", answers, "-o", "out", "--fast", "--force", code=4)
     assert os.listdir("out") == ["thesis.txt"]
@@ -597,3 +598,23 @@ def test_arrays_of_ids(run):
     assert record["held_out"]["accuracy"] > 0.6
     assert record["held_out"]["how"].startswith("each row is predicted")
     assert json.loads(run("check", "ids.npy", "--json").stdout)["layout"] == "plain"
+
+
+def test_an_output_is_never_an_input(run, answers):
+    before = Path(answers).read_bytes()
+    result = run("convert", answers, "-o", answers, "--force", code=4)
+    assert "would be written over another file" in result.stderr
+    result = run("simulate", "-o", "s.csv", "--points", "s.csv", "--n", 10, code=4)
+    assert "would be written over another file" in result.stderr
+    assert Path(answers).read_bytes() == before
+    assert not Path("s.csv").exists()
+
+
+def test_only_folders_of_ours_are_replaced(run, answers):
+    Path("fast").mkdir()
+    Path("fast/about.json").write_text("{}")
+    result = run("convert", answers, "-o", "fast", "--fast", "--force", code=4)
+    assert "did not write (about.json)" in result.stderr
+    Path("taken.csv").mkdir()
+    result = run("convert", answers, "-o", "taken.csv", "--force", code=4)
+    assert "is a folder" in result.stderr

@@ -1,10 +1,13 @@
 """Files and folders are written whole or not at all; maps survive being written and read."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ordinate import storage
 from ordinate._writing import whole_file, whole_folder
 from ordinate.map_files import read_map, write_map
 
@@ -26,18 +29,106 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path):
     with whole_folder(path) as partial:
         (partial / "a").write_text("1")
         assert not path.exists()
-    with pytest.raises(FileExistsError), whole_folder(path):
+    with pytest.raises(FileExistsError, match="exists: force=True"), whole_folder(path):
+        pass
+    with pytest.raises(ZeroDivisionError), whole_folder(path, force=True) as partial:
+        (partial / "b").write_text(f"{(partial / 'c').touch()} {1 / 0}")
+    assert names(path) == [".ordinate", "a"]
+    with whole_folder(path, force=True) as partial:
+        (partial / "b").write_text("2")
+    assert names(path) == [".ordinate", "b"]
+    assert names(tmp_path) == ["out"]
+
+
+def names(folder):
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_folder_with_anything_else_in_it_is_never_replaced(tmp_path, written):
+    """Not even one with the names of our files, or one that was ours and got a file more."""
+    path = tmp_path / "out"
+    if written:
+        with whole_folder(path) as partial:
+            (partial / "run.json").write_text("ours")
+    path.mkdir(exist_ok=True)
+    (path / "notes.txt").write_text("theirs")
+    with (
+        pytest.raises(FileExistsError, match=r"did not write \(notes.txt\), which is never"),
+        whole_folder(path, force=True),
+    ):
+        pass
+    with whole_folder(tmp_path / "other") as partial:
+        (partial / "a").touch()
+    with (
+        pytest.raises(FileExistsError, match="did not write"),
+        whole_folder(tmp_path / "other", force=True),
+    ):
+        (tmp_path / "other" / "added meanwhile").write_text("theirs")
+    assert names(tmp_path / "other") == [".ordinate", "a", "added meanwhile"]
+    assert (path / "notes.txt").read_text() == "theirs"
+    assert names(tmp_path) == ["other", "out"]
+
+
+@pytest.mark.parametrize("whole", [whole_file, whole_folder])
+def test_what_appears_meanwhile_stays_and_the_result_is_kept(tmp_path, whole):
+    path = tmp_path / "out"
+    with pytest.raises(FileExistsError, match="appeared while"), whole(path, force=False) as new:
+        path.mkdir()
+        (path / "theirs").touch()
+        if whole is whole_folder:
+            (new / "ours").touch()
+        else:
+            new.write_text("ours")
+    assert names(path) == ["theirs"]
+    (kept,) = set(tmp_path.iterdir()) - {path}
+    assert (kept / "out").exists()
+
+
+def test_a_file_is_not_written_over_a_folder_nor_a_folder_over_a_file(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError, match="is a folder"), whole_file(tmp_path / "folder"):
         pass
     with (
-        pytest.raises(ZeroDivisionError),
-        whole_folder(path, force=True, own=["a", "b"]) as partial,
+        pytest.raises(FileExistsError, match="is a file"),
+        whole_folder(tmp_path / "file", force=True),
     ):
-        (partial / "b").write_text(f"{(partial / 'c').touch()} {1 / 0}")
-    assert [p.name for p in path.iterdir()] == ["a"]
-    with whole_folder(path, force=True, own=["a", "b"]) as partial:
-        (partial / "b").write_text("2")
-    assert [p.name for p in path.iterdir()] == ["b"]
-    assert list(tmp_path.iterdir()) == [path]
+        pass
+    with (
+        pytest.raises(FileExistsError, match="exists"),
+        whole_file(tmp_path / "file", force=False),
+    ):
+        pass
+    assert names(tmp_path) == ["file", "folder"]
+
+
+def test_a_folder_comes_back_if_its_place_cannot_be_taken(tmp_path, monkeypatch):
+    path = tmp_path / "out"
+    with whole_folder(path) as partial:
+        (partial / "a").write_text("before")
+    with pytest.raises(OSError, match="went wrong"), whole_folder(path, force=True) as partial:
+        real = Path.rename
+
+        def rename(source, target):
+            if source == partial:
+                raise OSError("went wrong")
+            return real(source, target)
+
+        monkeypatch.setattr(Path, "rename", rename)
+    assert (path / "a").read_text() == "before"
+    assert names(tmp_path) == ["out"]
+
+
+def test_unfinished_work_of_another_is_neither_used_nor_in_the_way(tmp_path):
+    """Temporary names are new each time: what a killed process left is no obstacle."""
+    seen = set()
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "x") as new:
+            seen.add(new.parent.name)
+            raise KeyboardInterrupt
+    assert len(seen) == 3
+    assert names(tmp_path) == []
 
 
 labels = st.lists(
@@ -78,3 +169,24 @@ def test_files_that_are_no_maps(tmp_path, content, message):
 def test_numbers_stay_labels(tmp_path):
     write_map(tmp_path / "map.csv", ["007", "7"], np.zeros((2, 1)), {})
     assert read_map(tmp_path / "map.csv").labels == ["007", "7"]
+
+
+@pytest.mark.parametrize("target", ["there", "there.parquet"])
+def test_large_files_are_written_over_what_is_ours_alone(tmp_path, target):
+    path, rows = tmp_path / target, [[0, 1, 2]]
+    storage.write([rows], path, n_items=3)
+    source = tmp_path / "rows.npy"
+    np.save(source, np.array([[0, 1, 2], [2, 1, 0]]))
+    for write in (
+        lambda **options: storage.write([rows], path, n_items=3, **options),
+        lambda **options: storage.convert(source, path, **options),
+    ):
+        with pytest.raises(FileExistsError, match="exists: force=True"):
+            write()
+        write(force=True)
+    assert len(storage.open_triplets(path)) == 2
+    if path.is_dir():
+        (path / "thesis.tex").write_text("theirs")
+        with pytest.raises(FileExistsError, match="thesis.tex"):
+            storage.convert(source, path, force=True)
+        assert (path / "thesis.tex").read_text() == "theirs"

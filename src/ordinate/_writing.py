@@ -1,65 +1,153 @@
-"""Writing files and folders whole or not at all: to a temporary name, then renamed."""
+"""Writing files and folders whole or not at all: under another name, then renamed.
 
+What stood there before stays until the new is complete. A folder is replaced only if ordinate wrote
+all that is in it, which a mark inside it tells.
+"""
+
+import errno
 import os
-import shutil
-from collections.abc import Collection, Iterator
+import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+MARK = ".ordinate"  # in every folder written here: the names of its entries
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextmanager
-def whole_file(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a path to write to, which takes the place of ``path`` when all went well."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+def whole_file(path: str | os.PathLike, *, force: bool = True) -> Iterator[Path]:
+    """Yield a name to write a file to, which becomes ``path`` when all went well.
+
+    Raises
+    ------
+    FileExistsError
+        There is a file already, and ``force`` is not given; or a folder. If it appeared meanwhile,
+        the message says where the result is.
+    """
+    path = Path(path).resolve()
+    if path.is_dir():
+        raise FileExistsError(f"{path} is a folder: name a file")
+    _refuse_existing(path, force)
+    with _scratch(path) as scratch:
+        new = scratch / path.name
+        yield new
+        if force:
+            new.replace(path)
+        else:
+            _put_if_free(new, path)
 
 
-def check_replaceable(path: str | os.PathLike, force: bool, own: Collection[str]) -> None:
-    """Raise if a folder exists and may not be replaced."""
+@contextmanager
+def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Path]:
+    """Yield an empty folder to fill, which becomes ``path`` when all went well.
+
+    Raises
+    ------
+    FileExistsError
+        As for :func:`whole_file`; and where a folder holds what ordinate did not write.
+    """
+    path = Path(path).resolve()
+    check_replaceable(path, force)
+    with _scratch(path) as scratch:
+        new, before = scratch / path.name, scratch / "before"
+        new.mkdir()
+        yield new
+        (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_entries(new))))
+        if force and path.exists():
+            _put_in_place_of(path, new, before)
+        else:
+            _put_if_free(new, path)
+
+
+def check_replaceable(path: str | os.PathLike, force: bool) -> None:
+    """Raise if a folder cannot be written, since something exists that may not be replaced."""
     path = Path(path)
+    _refuse_existing(path, force)
     if not path.exists():
         return
-    if not force:
-        raise FileExistsError(f"{path} exists: --force replaces it, -o names another")
     if not path.is_dir():
         raise FileExistsError(f"{path} is a file: name a folder")
-    others = sorted({entry.name for entry in path.iterdir()} - set(own))
-    if others:
+    if os.path.ismount(path):
+        raise FileExistsError(f"{path} is a mount point, which cannot be replaced: name another")
+    foreign = sorted(_entries(path) - _marked(path))
+    if foreign:
         raise FileExistsError(
-            f"{path} holds other things too ({', '.join(others[:3])}), which --force does not "
-            "replace: name another folder"
+            f"{path} holds what ordinate did not write ({', '.join(foreign[:3])}), which is never "
+            "replaced: name another folder"
         )
 
 
-@contextmanager
-def whole_folder(
-    path: str | os.PathLike, *, force: bool = False, own: Collection[str] = ()
-) -> Iterator[Path]:
-    """Yield an empty folder to fill, which takes the place of ``path`` when all went well.
+def _refuse_existing(path: Path, force: bool) -> None:
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists: force=True replaces it; or name another")
 
-    A folder that is there already is replaced with ``force``, if it holds nothing but files with
-    the names of ``own``, and stays as it was if anything fails.
-    """
-    path = Path(path).resolve()
-    check_replaceable(path, force, own)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    before = path.with_name(f".{path.name}.{os.getpid()}.before")
-    partial.mkdir()
+
+class DiskFullError(OSError):
+    """There is too little room, and what to do about it."""
+
+
+@contextmanager
+def complaining_of_a_full_disk(target: Path) -> Iterator[None]:
+    """Say what to do if the disk fills up."""
     try:
-        yield partial
-        if path.exists():
-            path.rename(before)
-        partial.rename(path)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if before.exists():
-            if not path.exists():
-                before.rename(path)
-            shutil.rmtree(before, ignore_errors=True)
+        yield
+    except OSError as error:
+        if error.errno not in FULL or isinstance(error, DiskFullError):
+            raise
+        raise DiskFullError(
+            error.errno,
+            f"the disk is full ({os.strerror(error.errno)}): {target} could not be written, and "
+            "nothing is left of it. Free some space or write elsewhere",
+        ) from error
+
+
+@contextmanager
+def _scratch(path: Path) -> Iterator[Path]:
+    """Make a folder beside ``path`` that nobody else has, and whose name nobody can guess."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        complaining_of_a_full_disk(path),
+        tempfile.TemporaryDirectory(dir=path.parent, prefix=".ordinate-") as name,
+    ):
+        yield Path(name)
+
+
+def _put_in_place_of(path: Path, new: Path, before: Path) -> None:
+    """Rename a folder to a name that is taken; what has the name comes back if that fails."""
+    path.rename(before)
+    try:
+        # Once more, now that nobody can add anything to it.
+        check_replaceable(before, force=True)
+        new.rename(path)
+    except BaseException:
+        before.rename(path)
+        raise
+
+
+def _put_if_free(new: Path, path: Path) -> None:
+    """Rename, unless something appeared meanwhile: that stays, and the result is kept elsewhere."""
+    try:
+        if new.is_dir():
+            new.rename(path)  # which fails on a folder that holds something, and on a file
+        else:
+            os.link(new, path)  # which fails where there is something, as a rename does not
+    except OSError as error:
+        if not path.exists():
+            new.rename(path)  # a disk that has no links
+            return
+        kept = Path(tempfile.mkdtemp(dir=path.parent, prefix=f"{path.name}-")) / path.name
+        new.rename(kept)
+        raise FileExistsError(
+            f"{path} appeared while this was at work, and stays as it is: the result is {kept}"
+        ) from error
+
+
+def _entries(folder: Path) -> set[str]:
+    return {entry.name for entry in folder.iterdir()} - {MARK}
+
+
+def _marked(folder: Path) -> set[str]:
+    """Names of what was written to a folder here."""
+    mark = folder / MARK
+    return set(mark.read_text().splitlines()) if mark.is_file() else set()

@@ -56,7 +56,7 @@ MemoryLimit = Annotated[
 # Arguments of Python are known by the underscore or the = that follows, unless in quotes or paths.
 LONG = "first_id|keep_checks|min_response_time|memory_limit|n_components"
 ARGUMENT = re.compile(
-    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|positive|device|design)=('?)([\w:-]*)\2"
+    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|positive|device|design|force)=('?)([\w:-]*)\2"
     rf"|({LONG})(?![\w/'-]|\.\w))"
 )
 
@@ -108,7 +108,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, DownloadError):
         return str(error).replace("path=", "--data"), UNREADABLE
     if isinstance(error, FileExistsError) and error.errno is None:  # said of our own output
-        return str(error), UNWRITABLE
+        return as_options(str(error)), UNWRITABLE
     if isinstance(error, OSError) and error.errno is None:  # said of a file that is read
         return str(error), UNREADABLE
     if isinstance(error, OSError):

@@ -176,13 +176,13 @@ def convert(
     from ordinate import storage
     from ordinate.storage.stored import PlainTriplets
 
-    _refuse_existing(output, force)
+    refuse_output(output, force, inputs=[file])
     options = Options.of(locals())
     stored = find_stored(file, options) if fast else None
     if stored is not None:
         if isinstance(stored, PlainTriplets):
             _say_lost("answers and participants, if there are any,", quiet)
-        storage.convert(stored, output)
+        storage.convert(stored, output, force=force)
         shell.say(f"{len(stored):,} triplets in {output}", quiet)
         return
     reading = read_answers(file, options)
@@ -195,9 +195,9 @@ def convert(
         ]
         if lost:
             _say_lost(" and ".join(lost), quiet)
-        storage.write([triplets], output, memory_limit=memory_limit)
+        storage.write([triplets], output, memory_limit=memory_limit, force=force)
     else:
-        write_table(output, triplets.to_arrow())
+        write_table(output, triplets.to_arrow(), force)
     shell.say(f"{len(triplets):,} triplets in {output}", quiet)
 
 
@@ -252,8 +252,9 @@ def simulate(
     from ordinate.map_files import write_map
     from ordinate.simulate import iter_triplets, sample_points, sample_triplets
 
-    for path in filter(None, (output, points)):
-        _refuse_existing(path, force)
+    refuse_output(output, force, inputs=[])
+    if points is not None:
+        refuse_output(points, force, inputs=[output])
     m = round(c * n * np.log(n)) if triplets is None else triplets
     truth = sample_points(n, d, distribution=distribution, random_state=seed)
     if design is None:
@@ -263,9 +264,9 @@ def simulate(
     options: dict[str, Any] = {"noise": _noise(noise), "design": design, "landmarks": landmarks}
     options["random_state"] = seed + 1
     if output.suffix in ("", ".parquet"):
-        storage.write(iter_triplets(truth, m, **options), output)
+        storage.write(iter_triplets(truth, m, **options), output, force=force)
     else:
-        write_table(output, sample_triplets(truth, m, **options).to_arrow())
+        write_table(output, sample_triplets(truth, m, **options).to_arrow(), force)
     shell.say(f"{m:,} triplets about {n:,} items in {output}", quiet)
     if points is not None:
         write_map(points, range(n), truth, {})
@@ -279,17 +280,21 @@ def _noise(text: str) -> str | float:
         return text
 
 
-def _refuse_existing(path: Path, force: bool) -> None:
-    if path.exists() and not force:
-        raise shell.CommandError(f"{path} exists: --force replaces it", shell.UNWRITABLE)
-    if path.is_dir() and any(path.iterdir()) and not (path / "about.json").exists():
-        raise shell.CommandError(
-            f"{path} is a folder of other things, which --force does not replace: name another",
-            shell.UNWRITABLE,
-        )
+def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
+    """Raise before the work if an output cannot be written, or is one of the other files."""
+    from ordinate._writing import check_replaceable
+
+    for other in inputs:
+        if path.resolve() == other.resolve():
+            raise shell.CommandError(
+                f"{path} would be written over another file of this command: name another",
+                shell.UNWRITABLE,
+            )
+    if path.is_dir() or not force:
+        check_replaceable(path, force)
 
 
-def write_table(path: Path, table: Any) -> None:
+def write_table(path: Path, table: Any, force: bool) -> None:
     """Write an Arrow table in the format that the ending names."""
     from pyarrow import csv, feather, parquet
 
@@ -305,5 +310,5 @@ def write_table(path: Path, table: Any) -> None:
         raise shell.CommandError(
             f"{path}: the ending must be one of {', '.join(writers)}", shell.WRONG_USE
         )
-    with whole_file(path) as partial:
+    with whole_file(path, force=force) as partial:
         writers[path.suffix.lower()](table, partial)

@@ -87,7 +87,7 @@ def fit(
     folder = file.with_name(f"{stem(file.name)}-map") if output is None else output
     if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
-    check_replaceable(folder, force, FILES)
+    check_replaceable(folder, force)
     end_compiling = compile_beside()
     from ordinate import analysis, methods
     from ordinate._writing import whole_folder
@@ -132,7 +132,7 @@ def fit(
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
-        with whole_folder(folder, force=force, own=FILES) as partial:
+        with whole_folder(folder, force=force) as partial:
             record = write_run(partial, result, story, looks, stages.begin)
     report(folder, record, result.warnings, quiet, as_json)
 

@@ -10,8 +10,6 @@ import typer
 
 from ordinate.cli import _shell as shell
 
-OWN = ("README.md", "figure.png", "figure.svg", "results.csv")
-
 
 @shell.command
 def reproduce(
@@ -58,7 +56,7 @@ def reproduce(
     check_choice("the experiment", name, EXPERIMENTS)
     check_choice("scale", scale, SCALES)
     folder = Path(f"reproduce-{name}") if output is None else output
-    check_replaceable(folder, force, OWN)
+    check_replaceable(folder, force)
     experiment = EXPERIMENTS[name]
     cells = experiment.cells(scale)
     if trials is not None:
@@ -157,7 +155,7 @@ def write(
 
     verdicts = experiment.judge(rows)
     command = shlex.join(["ordinate", *sys.argv[1:]])
-    with whole_folder(folder, force=force, own=OWN) as partial:
+    with whole_folder(folder, force=force) as partial:
         write_rows(partial / "results.csv", rows)
         drawn = picture(experiment, rows)
         save(drawn, partial / "figure.png", dpi=150)

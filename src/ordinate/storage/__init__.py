@@ -15,7 +15,6 @@ import numpy as np
 
 from ordinate._parallel import ahead
 from ordinate.inputs import as_triplets
-from ordinate.storage.files import complaining_of_a_full_disk, move, remove
 from ordinate.storage.grouped import open_grouped
 from ordinate.storage.stored import (
     NO_WEIGHT,
@@ -26,7 +25,13 @@ from ordinate.storage.stored import (
     regrouped,
 )
 from ordinate.storage.tables import open_table
-from ordinate.storage.writing import Rows, until_out_of_order, write_grouped, write_spool
+from ordinate.storage.writing import (
+    Rows,
+    until_out_of_order,
+    whole_target,
+    write_grouped,
+    write_spool,
+)
 from ordinate.triplets import Triplets
 
 __all__ = ["StoredTriplets", "convert", "find", "open_triplets", "write"]
@@ -102,6 +107,7 @@ def convert(
     *,
     n_items: int | None = None,
     memory_limit: int | str | None = None,
+    force: bool = False,
 ) -> None:
     r"""Turn a file into the fast layout: grouped by anchor, as compact numbers.
 
@@ -115,6 +121,8 @@ def convert(
         sorted.
     n_items : int, optional
     memory_limit : int or str, optional
+    force : bool
+        Replace a target that is there already; a folder, only if ordinate wrote all that is in it.
 
     Examples
     --------
@@ -132,7 +140,8 @@ def convert(
         source = open_triplets(source, n_items=n_items, memory_limit=memory_limit)
     if Path(target).resolve() == source.path.resolve():
         raise ValueError(f"the target is the source itself, {source.path}: name another")
-    regroup(source, Path(target))
+    with whole_target(Path(target), force) as new:
+        regroup(source, new)
 
 
 def write(
@@ -141,6 +150,7 @@ def write(
     *,
     n_items: int | None = None,
     memory_limit: int | str | None = None,
+    force: bool = False,
 ) -> None:
     """Write triplets that come in pieces in the fast layout.
 
@@ -157,6 +167,8 @@ def write(
         Needed for pieces that are arrays.
     memory_limit : int or str, optional
         For sorting.
+    force : bool
+        See :func:`convert`.
 
     Examples
     --------
@@ -182,20 +194,21 @@ def write(
     rest: list[Iterator[Rows]] = []
     rows = ((t.rows, NO_WEIGHT if t.weight is None else t.weight) for t in chain([first], tables))
     with (
-        complaining_of_a_full_disk(target),
-        tempfile.TemporaryDirectory(dir=target.parent, prefix=".ordinate-") as folder,
+        whole_target(target, force) as new,
+        tempfile.TemporaryDirectory(dir=new.parent) as folder,
     ):
         head, spool = Path(folder) / f"head{target.suffix}", Path(folder) / "rows.arrow"
         ordered = until_out_of_order(ahead(rows, 1), rest)
         write_grouped(head, ordered, first.n_items, labels, weighted)
         if not rest:
-            move(head, target)
+            if new.is_dir():
+                new.rmdir()
+            head.rename(new)
             return
         # What was in order is read back.
         write_spool(spool, chain(regrouped(open_triplets(head)), *rest), weighted)
-        remove(head)
         stored = open_triplets(spool, n_items=first.n_items, memory_limit=memory_limit)
-        regroup(stored, target, labels)
+        regroup(stored, new, labels)
 
 
 def _same_items(pieces: Iterable[Any], n_items: int | None) -> Iterator[Triplets]:

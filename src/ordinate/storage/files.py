@@ -1,9 +1,7 @@
-"""Files that must not change while they are read, nor be left half written."""
+"""Files that must not change while they are read."""
 
 import errno
-import os
 import shutil
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ordinate._memory import in_words
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+from ordinate._writing import DiskFullError
 
 Fingerprint = dict[Path, tuple[int, int]]
 
@@ -48,53 +45,11 @@ def reading(path: Path) -> Iterator[None]:
         raise OSError(f"{path} cannot be read; is it truncated or corrupt? ({error})") from error
 
 
-@contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """Yield a name beside ``target`` to write to; rename it at the end, or leave nothing."""
-    new = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
-    with complaining_of_a_full_disk(target):
-        try:
-            yield new
-            move(new, target)
-        finally:
-            remove(new)
-
-
-@contextmanager
-def complaining_of_a_full_disk(target: Path) -> Iterator[None]:
-    """Say what to do if the disk fills up."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in FULL:
-            raise
-        raise OSError(
-            error.errno,
-            f"the disk is full ({os.strerror(error.errno)}): {target} could not be written, and "
-            "nothing is left of it. Free some space or write elsewhere",
-        ) from error
-
-
-def move(source: Path, target: Path) -> None:
-    """Give a file or folder another name, in place of what had it before."""
-    if target.is_dir():
-        shutil.rmtree(target)
-    os.replace(source, target)
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 def check_space(folder: Path, needed: float) -> None:
     """Raise if a folder's disk has less room than is needed."""
     free = shutil.disk_usage(folder).free
     if needed > free:
-        raise OSError(
+        raise DiskFullError(
             errno.ENOSPC,
             f"{in_words(needed)} of disk are needed in {folder}, but only {in_words(free)} are "
             "free: free some space or name another folder",

@@ -5,7 +5,7 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ordinate import backends
+from ordinate._writing import whole_file, whole_folder
 from ordinate.rows import group_by_anchor
-from ordinate.storage.files import replacing
 from ordinate.storage.grouped import ABOUT, KEY, LAYOUT, STRETCH, checksum
 
 LONG = STRETCH // 16  # rows of one anchor that begin a stretch of their own
@@ -93,7 +93,7 @@ class FolderWriter(Writer):
         self.dtype = np.dtype(f"<u{smallest(n_items)}")
         self._checksums: list[int] = []
         self._bounds = [0]
-        path.mkdir()
+        path.mkdir(exist_ok=True)
         self._open = ExitStack()
         self._files = {}
         for name in ["pairs", "weight"] if weighted else ["pairs"]:
@@ -193,19 +193,28 @@ def npy_header(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
     return magic + text.ljust(HEADER - 11).encode() + b"\n"
 
 
+def whole_target(target: Path, force: bool) -> AbstractContextManager[Path]:
+    """Return what yields a name to write the fast layout to: that of a file, or of a folder."""
+    return (whole_file if is_parquet(target) else whole_folder)(target, force=force)
+
+
+def is_parquet(target: Path) -> bool:
+    """Tell whether a Parquet file is meant, rather than a folder of arrays."""
+    return target.suffix.lower() in (".parquet", ".pq")
+
+
 def write_grouped(
     target: Path, blocks: Iterable[Rows], n_items: int, labels: list | None, weighted: bool
 ) -> None:
     """Write rows that come in the order of their anchors."""
-    kind = ParquetWriter if target.suffix.lower() in (".parquet", ".pq") else FolderWriter
-    with replacing(target) as new:
-        writer = kind(new, n_items, labels, weighted)
-        try:
-            for rows, weight in blocks:
-                writer.add(rows, weight)
-            writer.close()
-        finally:
-            writer.abandon()
+    kind = ParquetWriter if is_parquet(target) else FolderWriter
+    writer = kind(target, n_items, labels, weighted)
+    try:
+        for rows, weight in blocks:
+            writer.add(rows, weight)
+        writer.close()
+    finally:
+        writer.abandon()
 
 
 def sort_by_anchor(
