@@ -58,6 +58,7 @@ def test_fit_leaves_everything_behind(run, answers):
         "embedding.csv",
         "embedding.png",
         "embedding.svg",
+        "model.json",
         "report.html",
         "run.json",
     ]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         STEKer,
         STEProj,
     )
+    from ordinate.estimators.saving import load
     from ordinate.inputs import as_triplets
     from ordinate.landmark_choice import n_landmarks
     from ordinate.metrics import align, procrustes_error, purity, triplet_error
@@ -46,6 +47,7 @@ _HOME = {
     "TSTE": "estimators",
     "Triplets": "triplets",
     "html_report": "report",
+    "load": "estimators.saving",
     "as_triplets": "inputs",
     "n_landmarks": "landmark_choice",
     "TripletKFold": "splits",
@@ -81,6 +83,7 @@ __all__ = [
     "datasets",
     "deterministic",
     "html_report",
+    "load",
     "metrics",
     "n_landmarks",
     "plot_map",

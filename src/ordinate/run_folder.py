@@ -16,6 +16,7 @@ from ordinate import __version__
 from ordinate._writing import whole_file
 from ordinate.advice import Problem
 from ordinate.analysis import Analysis
+from ordinate.estimators.saving import write_model
 from ordinate.map_files import write_map
 from ordinate.plotting import plot_map, save
 from ordinate.report import html_report
@@ -83,6 +84,7 @@ def write_run(
     }
     coloured = {} if looks.colour is None else {_free_name(str(looks.colour_name)): looks.colour}
     write_map(folder / "embedding.csv", labels, model.embedding_, columns | coloured)
+    write_model(folder / "model.json", model)
     tell("figure")
     figure = plot_map(
         model.embedding_,

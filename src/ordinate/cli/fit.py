@@ -13,7 +13,7 @@ from ordinate.cli.data import Options, find_stored, read_answers
 from ordinate.cli.maps import Colour, Images, Items, find_looks
 
 JUDGED = "--folds 0 judges nothing"
-FILES = ("embedding.csv", "embedding.png", "embedding.svg", "report.html", "run.json")
+FILES = ("embedding.csv", "embedding.png", "embedding.svg", "model.json", "report.html", "run.json")
 ENDINGS = {
     *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".npy", ".parquet", ".feather", ".arrow"),
     *(".gz", ".zip"),

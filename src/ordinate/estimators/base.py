@@ -125,6 +125,22 @@ class Embedder(BaseEstimator, ABC):
         questions = over_labels(X, self.labels_)
         return float(np.average(correct(self.embedding_, questions.rows), weights=questions.weight))
 
+    def save(self, folder: str | PathLike, *, force: bool = False) -> None:
+        """Write the fitted model to a folder of plain files, which :func:`ordinate.load` reads.
+
+        Parameters
+        ----------
+        folder : str or path
+            Gets ``model.json`` (the method, its parameters, what the fit found) and
+            ``embedding.csv`` (label, dim1, dim2, ...).
+        force : bool
+            Replace a folder that is there already, if ordinate wrote all that is in it.
+        """
+        from ordinate.estimators import saving
+
+        check_is_fitted(self, "embedding_")
+        saving.save(self, folder, force=force)
+
     def _placed(self, store: Any, points: np.ndarray) -> np.ndarray:
         """Take the places away from items that no triplet mentions, and warn of parts."""
         missing = on_host(store.counts).sum(axis=0) == 0

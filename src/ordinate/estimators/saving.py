@@ -1,0 +1,150 @@
+"""Fitted models as folders that other programs open too: a JSON file and a CSV table, no pickles.
+
+model.json      a schema number, the method, its parameters and what the fit found
+embedding.csv   label, dim1, dim2, ...: the map
+"""
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ordinate import __version__
+from ordinate._writing import whole_file, whole_folder
+from ordinate.estimators.base import Embedder
+from ordinate.map_files import read_map, write_map
+
+SCHEMA = 1
+MODEL, MAP = "model.json", "embedding.csv"
+# The map is a table of its own; longer arrays than this are no summary of a fit.
+IN_THE_TABLE, LONGEST = ("embedding_", "labels_"), 10_000
+
+
+def save(model: Embedder, folder: str | os.PathLike, *, force: bool = False) -> None:
+    """Write a fitted model to a folder; see :meth:`Embedder.save`."""
+    with whole_folder(folder, force=force) as new:
+        write_map(new / MAP, model.labels_, model.embedding_, {})
+        write_model(new / MODEL, model)
+
+
+def write_model(path: Path, model: Embedder) -> None:
+    """Write ``model.json``, beside which the table of the map belongs."""
+    fitted = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    parameters, no_parameters = _plain(model.get_params(deep=False))
+    found, not_found = _plain({k: v for k, v in fitted.items() if k not in IN_THE_TABLE})
+    record = {
+        "schema": SCHEMA,
+        "ordinate": __version__,
+        "method": type(model).__name__,
+        "parameters": parameters,
+        "labels": _kind(model.labels_),
+        "fitted": found,
+        "not_kept": sorted(no_parameters + not_found),
+    }
+    with whole_file(path) as new:
+        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+        new.write_text(text + "\n", encoding="utf-8")
+
+
+def load(folder: str | os.PathLike) -> Embedder:
+    """Read a fitted model: what ``model.save(folder)`` or ``ordinate fit`` left.
+
+    Parameters
+    ----------
+    folder : str or path
+
+    Returns
+    -------
+    Embedder
+        Of the class that was fitted, ready to predict and to be drawn. Parameters and attributes
+        that a file of text cannot hold, such as an array given as a start, have their defaults or
+        are missing; ``model.json`` names them under ``not_kept``.
+
+    Raises
+    ------
+    ValueError
+        The folder holds no such model, or one of a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import ordinate
+    >>> triplets = ordinate.sample_triplets(
+    ...     ordinate.sample_points(20, random_state=0), 2000, random_state=0
+    ... )
+    >>> model = ordinate.STE(random_state=0).fit(triplets)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/animals")
+    ...     again = ordinate.load(f"{folder}/animals")
+    >>> again
+    STE(random_state=0)
+    >>> bool((again.predict(triplets) == model.predict(triplets)).all())
+    True
+    """
+    folder = Path(folder)
+    try:
+        record = json.loads((folder / MODEL).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(
+            f"{folder} holds no {MODEL}: give a folder of model.save or of `ordinate fit`"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{folder / MODEL} cannot be read: {error}") from None
+    table = read_map(folder / MAP)
+    try:
+        if record["schema"] > SCHEMA:
+            raise ValueError(
+                f"it has schema {record['schema']}, of ordinate {record['ordinate']}; this one "
+                f"knows {SCHEMA}: update ordinate"
+            )
+        kind = getattr(import_module("ordinate.estimators"), str(record["method"]), None)
+        if not (isinstance(kind, type) and issubclass(kind, Embedder)):
+            raise ValueError(f"there is no method {record['method']!r}")
+        model = kind(**record["parameters"])
+        for name, value in record["fitted"].items():
+            setattr(model, name, np.array(value) if isinstance(value, list) else value)
+        model.labels_ = _labels(table.labels, record["labels"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder / MODEL} is no model: {error}") from error
+    model.embedding_ = table.points
+    return model
+
+
+def _plain(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return what JSON can hold, and the names of the rest."""
+    kept: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "biuf":
+            if len(value) <= LONGEST and np.isfinite(value).all():
+                kept[name] = value.tolist()
+        elif isinstance(value, np.generic):
+            kept[name] = value.item()
+        elif value is None or isinstance(value, (str, bool, int, float)):
+            kept[name] = value
+        if isinstance(kept.get(name), float) and not np.isfinite(kept[name]):
+            del kept[name]
+    return kept, [name for name in values if name not in kept]
+
+
+def _kind(labels: np.ndarray) -> str:
+    """Tell what the labels are, so that text can become what they were."""
+    if labels.dtype.kind == "i":
+        return "integers"
+    strange = {type(label).__name__ for label in labels} - {"str"}
+    if strange:
+        raise ValueError(
+            f"labels must be texts or whole numbers to be written to a file; there are "
+            f"{', '.join(sorted(strange))}: give the items such names before the fit"
+        )
+    return "texts"
+
+
+def _labels(texts: list[str], kind: str) -> np.ndarray:
+    if kind == "integers":
+        return np.array([int(text) for text in texts], np.int64)
+    labels = np.empty(len(texts), object)
+    labels[:] = texts
+    return labels
