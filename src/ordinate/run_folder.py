@@ -60,11 +60,16 @@ class Story(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """How items look in figures: pictures by label, and a column to colour them by."""
+    """How items look in figures: pictures by label, columns, and which of them gives colours."""
 
     images: Mapping[str, Path] | None = None
-    colour: list | None = None
+    columns: Mapping[str, list] = {}
     colour_name: str | None = None
+
+    @property
+    def colour(self) -> list | None:
+        """The values to colour by."""
+        return None if self.colour_name is None else self.columns[self.colour_name]
 
 
 def write_run(
@@ -81,8 +86,8 @@ def write_run(
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
     }
-    coloured = {} if looks.colour is None else {_free_name(str(looks.colour_name)): looks.colour}
-    write_map(folder / "embedding.csv", labels, model.embedding_, columns | coloured)
+    looks = looks._replace(**_rename(looks))
+    write_map(folder / "embedding.csv", labels, model.embedding_, columns | dict(looks.columns))
     tell("figure")
     figure = plot_map(
         model.embedding_,
@@ -96,7 +101,7 @@ def write_run(
     save(figure, folder / "embedding.svg")
     tell("report")
     with whole_file(folder / "report.html") as path:
-        path.write_text(_page(analysis, story, looks, columns, coloured, labels), encoding="utf-8")
+        path.write_text(_page(analysis, story, looks, columns, labels), encoding="utf-8")
     tell("record")
     record = describe(analysis, story)
     with whole_file(folder / "run.json") as path:
@@ -169,7 +174,6 @@ def _page(
     story: Story,
     looks: Looks,
     columns: dict[str, Any],
-    coloured: dict[str, list],
     labels: list[str],
 ) -> str:
     facts = {
@@ -191,7 +195,8 @@ def _page(
         accuracy_per_item=columns["accuracy"] if analysis.held_out else None,
         triplets_per_item=columns["triplets"],
         images=looks.images,
-        columns=coloured,
+        columns=looks.columns,
+        colour=looks.colour_name,
         participants=analysis.participants or None,
         history=getattr(analysis.model, "history_", None),
         summary=story.summary.lines(),
@@ -208,10 +213,16 @@ def _page(
     )
 
 
-def _free_name(name: str) -> str:
-    """Return a name for a column of items that none of ours has."""
-    ours = name in ("label", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
-    return f"items_{name}" if ours else name
+def _rename(looks: Looks) -> dict[str, Any]:
+    """Give columns of items names that none of ours has."""
+    names: dict[str, str] = {}
+    for name in looks.columns:
+        free = name
+        while re.fullmatch(r"label|triplets|accuracy|dim\d+", free) or free in names.values():
+            free = f"items_{free}"
+        names[name] = free
+    columns = {names[name]: values for name, values in looks.columns.items()}
+    return {"columns": columns, "colour_name": names.get(str(looks.colour_name))}
 
 
 def _percent(analysis: Analysis) -> str:
