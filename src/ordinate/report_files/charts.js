@@ -38,13 +38,16 @@ function histogram(values, what) {
     const wide = sx(low + ((b + 1) * (1 - low)) / bins) - x - 1;
     chart.append(svg("rect", { class: "bars", x, y: sy(k), width: Math.max(wide, 0.5), height: sy(0) - sy(k) }));
   });
-  const upright = (share, name, text, top) => chart.append(
-    svg("line", { class: name, x1: sx(share), x2: sx(share), y1: top + 4, y2: sy(0) }),
-    svg("text", { class: name + "-text", x: Math.min(sx(share), sx(1) - 12), y: top, "text-anchor": "middle" }, text));
+  const upright = (share, name, text, top) => {
+    const x = sx(share), place = x > sx(1) - 20 ? { x: sx(1) + 20, "text-anchor": "end" } : { x, "text-anchor": "middle" };
+    chart.append(
+      svg("line", { class: name, x1: x, x2: x, y1: top + 4, y2: sy(0) }),
+      svg("text", { class: name + "-text", y: top, ...place }, text));
+  };
   upright(CHANCE, "chance", "chance 50%", 28);
   upright(mean, "mean", `mean ${percent(mean)}`, 12);
-  const below = found.filter((v) => v <= CHANCE).length;
-  const text = `${count(found.length)} ${what}: accuracy from ${percent(least)} to ${percent(largest(found))}, mean ${besideChance(mean)}. ${count(below)} at or below chance.`;
+  const below = found.filter((v) => v <= CHANCE).length || "None";
+  const text = `${count(found.length)} ${what}: accuracy from ${percent(least)} to ${percent(largest(found))}, mean ${besideChance(mean)}. ${below.toLocaleString("en-GB")} at or below chance.`;
   chart.setAttribute("aria-label", text);
   return el("figure", {}, chart, el("figcaption", {}, text));
 }

@@ -9,10 +9,12 @@ function searchBox() {
   const status = el("span", { className: "unseen", role: "status" });
   let found = [], active = -1;
   const input = el("input", { type: "search", id: "search", autocomplete: "off", placeholder: "label of an item", dir: "auto", role: "combobox", "aria-controls": "matches", "aria-expanded": "false" });
-  function close() { list.hidden = true; input.setAttribute("aria-expanded", "false"); input.removeAttribute("aria-activedescendant"); }
+  function close() { list.hidden = true; state.lit = -1; redraw(); input.setAttribute("aria-expanded", "false"); input.removeAttribute("aria-activedescendant"); }
   function pick(i) { input.value = data.labels[i]; state.found = []; close(); choose(i, true); }
   function light(k) {
     active = k;
+    state.lit = k < 0 ? -1 : found[k];
+    redraw();
     [...list.children].forEach((item, at) => item.setAttribute("aria-selected", String(at === k)));
     if (k >= 0) input.setAttribute("aria-activedescendant", "match-" + k);
   }

@@ -1,5 +1,5 @@
-// Labels on the map. The chosen item's is an element of the page, whole at any length; the others are
-// drawn on the canvas, each only where all of it is seen and it covers no other.
+// Labels on the map. That of the item searched for or chosen is an element of the page, whole at any
+// length; the others are drawn on the canvas, each only where all of it is seen and it covers no other.
 const LETTERS = typeof Intl.Segmenter === "function" ? new Intl.Segmenter() : null;
 // By letters as people see them: an emoji of several signs is never cut in two.
 function clip(text, most) {
@@ -51,9 +51,9 @@ function pushInside([left, top, right, bottom]) {
 }
 const overlap = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
-// The chosen item's label: always within the map, beside its marker where there is room at all.
-function placeFlag(r, ground) {
-  const flag = byId("flag"), i = state.chosen;
+// Always within the map, and beside the marker where there is room at all.
+function placeFlag(i, r, ground) {
+  const flag = byId("flag");
   const [x, y] = i >= 0 && isPlaced(i) ? screen(i) : [-1, -1];
   flag.hidden = x < 0 || y < 0 || x > width || y > height;
   if (flag.hidden) return null;
@@ -71,17 +71,18 @@ function placeFlag(r, ground) {
 function drawLabels(inside, r, near) {
   const ground = coverage(), size = 12, h = size + 2, m = 0.7 * r;
   for (const [, x, y] of inside) if (x > 0 && y > 0 && x < width && y < height) ground.cover([x - m, y - m, x + m, y + m]);
-  state.flag = placeFlag(r, ground);
-  state.written = [];
-  if (state.flag) ground.cover(state.flag);
-  if (!state.labels) return;
   const list = byId("matches");
-  if (!list.hidden) { // opened above the map
+  if (!list.hidden) { // it hangs down over the map
     const at = canvas.getBoundingClientRect(), over = list.getBoundingClientRect();
     ground.cover([over.left - at.left, over.top - at.top, over.right - at.left, over.bottom - at.top]);
   }
-  const first = new Set([state.hover, ...near, ...state.found]);
-  const others = inside.filter(([i]) => i !== state.chosen && data.labels[i]);
+  const flagged = state.lit >= 0 ? state.lit : state.chosen;
+  state.flag = placeFlag(flagged, r, ground);
+  state.written = [];
+  if (state.flag) ground.cover(state.flag);
+  if (!state.labels) return;
+  const first = new Set([state.chosen, state.hover, ...near, ...state.found]);
+  const others = inside.filter(([i]) => i !== flagged && data.labels[i]);
   const order = [...others.filter(([i]) => first.has(i)), ...others.filter(([i]) => !first.has(i))];
   pen.font = `${size}px system-ui, sans-serif`;
   pen.textBaseline = "middle";

@@ -7,7 +7,7 @@ const hasAccuracy = data.accuracy !== null, hasTriplets = data.triplets !== null
 const isPlaced = (i) => known(data.points[0][i]);
 const placed = [];
 for (let i = 0; i < n; i++) if (isPlaced(i)) placed.push(i);
-const state = { dims: [0, Math.min(1, d - 1)], view: { x: 0, y: 0, scale: 1 }, colour: null, labels: true, pictures: true, hover: -1, chosen: -1, found: [], flag: null, written: [] };
+const state = { dims: [0, Math.min(1, d - 1)], view: { x: 0, y: 0, scale: 1 }, colour: null, labels: true, pictures: true, hover: -1, chosen: -1, found: [], lit: -1, flag: null, written: [] };
 let width = 0, height = 0, fitted = 1, waiting = false, paints = null, theme = null;
 const pictures = new Map();
 
@@ -134,6 +134,7 @@ function draw() {
   const half = drawMarkers(inside, r);
   for (const i of state.found) ring(i, r + 4, theme.mark, 1);
   if (state.hover >= 0) ring(state.hover, Math.max(r, half) + 3, theme.ink, 1.5);
+  if (state.lit >= 0) ring(state.lit, Math.max(r, half) + 4, theme.mark, 2.5);
   if (state.chosen >= 0) ring(state.chosen, Math.max(r, half) + 4, theme.mark, 2.5);
   drawLabels(inside, Math.max(r, half), near);
 }

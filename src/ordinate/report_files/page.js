@@ -82,7 +82,10 @@ function itemsSection() {
   for (const column of data.columns) columns.push({ name: column.name, value: (i) => (column.numbers ? column.numbers[i] : column.codes[i] < 0 ? null : column.names[column.codes[i]]), text: (i) => columnText(column, i), isNumber: Boolean(column.numbers) });
   const title = hasAccuracy ? "Share of the triplets of an item that the map gets right; guessing gives 50%. Choose an item to see it on the map." : "Choose an item to see it on the map.";
   const list = table(columns, n, title, hasAccuracy ? 1 : 0, 20);
-  section("items", hasAccuracy ? "Accuracy per item" : "Items", hasAccuracy ? el("div", { className: "side" }, list, histogram(data.accuracy, "items")) : list);
+  list.className = "items";
+  if (!hasAccuracy) { section("items", "Items", list); return; }
+  const chart = histogram(data.accuracy, "items");
+  section("items", "Accuracy per item", ...(columns.length > 4 ? [chart, list] : [el("div", { className: "side" }, list, chart)]));
 }
 
 function participantsSection() {
@@ -149,4 +152,4 @@ function forPaper(isPaper) {
 addEventListener("beforeprint", () => forPaper(true));
 addEventListener("afterprint", () => forPaper(false));
 // For the console and for tests.
-window.ordinate = { screen: (i) => { const box = canvas.getBoundingClientRect(), [x, y] = screen(i); return [box.left + x, box.top + y]; }, state };
+window.ordinate = { state, redraw, screen: (i) => { const box = canvas.getBoundingClientRect(), [x, y] = screen(i); return [box.left + x, box.top + y]; } };

@@ -72,7 +72,8 @@ function table(columns, n, title, sortBy, size) {
     after.disabled = (page + 1) * size >= n;
   }
   sort();
-  const parts = [el("div", { className: "scroll" }, el("table", {}, el("caption", {}, title), el("thead", {}, head), body))];
+  // Not a caption, which would be as wide as the table and scroll with it.
+  const parts = [el("p", { className: "hint" }, title), el("div", { className: "scroll" }, el("table", { ariaLabel: title }, el("thead", {}, head), body))];
   if (n > size) parts.push(el("div", { className: "pager" }, before, where, after));
   return el("div", {}, ...parts);
 }
