@@ -173,6 +173,15 @@ def test_the_other_labels_are_whole_or_left_out(show, size):
         page.settle()
 
 
+def test_no_letter_is_cut_in_two(show):
+    page = show(CORNERS, [LONG[4] * 2] * 4 + ["x"], title="Emoji", size=DESK)
+    clipped = [entry["text"] for entry in page.js("ordinate.state.written") if entry["item"] < 4]
+    assert clipped
+    for text in clipped:
+        assert text.endswith("…")
+        assert text.rstrip("…").replace("👩‍👩‍👧‍👦", "").replace("🍎", "") == ""
+
+
 def test_tooltips_stay_inside_and_off_the_chosen_label(show):
     page = show(CORNERS, LONG, title="Tips", size=DESK, columns={"kind": WORDS})
     search(page, LONG[4])
@@ -186,7 +195,7 @@ def test_tooltips_stay_inside_and_off_the_chosen_label(show):
 
 
 def test_labels_read_from_the_right_where_they_do(show):
-    page = show(CORNERS, LONG, title="Scripts", size=DESK)
+    page = show(CORNERS, LONG, title="Scripts", size=DESK, columns={LONG[3]: WORDS})
     for item, direction in ((0, "ltr"), (3, "rtl"), (2, "ltr")):
         search(page, LONG[item])
         press(page, "Enter")
@@ -195,6 +204,8 @@ def test_labels_read_from_the_right_where_they_do(show):
                 page.js(f"getComputedStyle(document.querySelector({where!r})).direction")
                 == direction
             )
+
+    assert page.js("getComputedStyle(document.querySelector('#item dt')).direction") == "rtl"
 
 
 # ---- colours
@@ -282,6 +293,7 @@ def test_map_and_panel_fit_the_window(show, size):
         assert stage[3] - stage[1] >= 300
         assert (item[1], item[3]) == pytest.approx((stage[1], stage[3]), abs=1)
         assert item[0] > stage[2]
+        assert page.box(".front")[3] >= size[1] - 1  # no height is wasted
     # What does not fit into the panel can be scrolled to there.
     page.js("document.querySelector('#item li:last-child').scrollIntoView({block: 'nearest'})")
     assert inside(page.box("#item li:last-child"), page.box("#item"))
@@ -318,6 +330,14 @@ def test_a_telephone_shows_the_panel_below_and_takes_fingers(show):
     near = page.js(f"[ordinate.screen({chosen}), ordinate.screen(7)]")
     assert np.hypot(*np.subtract(*near)) < 26
     assert page.js("document.querySelector('#item strong').textContent") == f"item {chosen}"
+    before, scrolled = page.js("ordinate.screen(7)"), page.js("scrollY")
+    x, y = page.js("[innerWidth / 2, innerHeight / 2]")
+    page.touch("touchStart", (x, y))
+    for step in range(1, 6):
+        page.touch("touchMove", (x + 10 * step, y - 20 * step))
+    page.touch("touchEnd")
+    assert page.js("ordinate.screen(7)") == pytest.approx([before[0] + 50, before[1] - 100], abs=1)
+    assert page.js("scrollY") == scrolled
     scale = page.js("ordinate.state.view.scale")
     x, y = (stage[0] + stage[2]) / 2, page.js("innerHeight / 2")
     page.touch("touchStart", (x - 40, y), (x + 40, y))
@@ -330,6 +350,18 @@ def test_a_telephone_shows_the_panel_below_and_takes_fingers(show):
     page.settle()
     assert inside(page.box("#stage"), window(page))
     assert inside(page.box("#flag"), page.box("#canvas"))
+
+
+def test_fingers_may_miss_by_more_than_a_mouse(show):
+    page = show(CORNERS, list("vwxyz"), title="Fingers", size=PHONE, touch=True)
+    page.js("document.getElementById('stage').scrollIntoView({block: 'center'})")
+    x, y = page.js("ordinate.screen(4)")
+    page.tap(x + 22, y)
+    assert page.js("ordinate.state.chosen") == 4
+    page = show(CORNERS, list("vwxyz"), title="Mouse", size=DESK)
+    x, y = page.js("ordinate.screen(4)")
+    page.click(x + 22, y)
+    assert page.js("ordinate.state.chosen") == -1
 
 
 def test_the_verdict_stands_above_all_numbers(show):
@@ -383,6 +415,13 @@ def test_charts_mark_one_half(show, accuracy):
         assert "accuracy (chance 50%)" in page.js(
             f"document.querySelector('{table} thead').innerText"
         )
+
+
+def test_an_unknown_accuracy_is_said_to_be(show):
+    args, options = report(3, held_out={"accuracy": np.nan, "n_triplets": 0})
+    page = show(*args, **options)
+    assert page.js("document.querySelector('#tiles .headline dd').innerText") == "unknown"
+    assert page.js("document.querySelector('.gauge')") is None
 
 
 # ---- keys
@@ -505,14 +544,15 @@ def test_print_shows_the_map_undistorted(show):
     search(page, "item 7")
     press(page, "Enter")
     try:
-        page.js("dispatchEvent(new Event('beforeprint'))")
+        # At once: the browser prints without waiting for another frame.
+        bitmap = page.js(
+            "dispatchEvent(new Event('beforeprint')),"
+            "(c => [c.width, c.height])(document.getElementById('canvas'))"
+        )
         page.look(718, 1000, dark=True, media="print")
         canvas = page.box("#canvas")
         wide, high = canvas[2] - canvas[0], canvas[3] - canvas[1]
         assert canvas[2] <= 718
-        bitmap = page.js(
-            "[document.getElementById('canvas').width, document.getElementById('canvas').height]"
-        )
         assert bitmap[0] / bitmap[1] == pytest.approx(wide / high, rel=0.01)
         assert inside(page.box("#flag"), canvas)
         legend = page.box("#legend")

@@ -61,10 +61,10 @@ function section(id, title, ...children) {
 function tiles() {
   const tile = (value, name) => byId("tiles").appendChild(el("div", {}, el("dt", {}, name), el("dd", {}, value)));
   const held = data.held_out, missing = n - placed.length;
-  if (held && known(held.accuracy)) {
+  if (held) {
     const more = [...(held.n_triplets === undefined ? [] : [["triplets", count(held.n_triplets)]]), ...held.more];
     const text = ["accuracy on held-out answers (chance 50%)", ...more.map(([name, value]) => `${name} ${value}`)].join("; ");
-    const value = el("span", { className: "with-gauge" }, percent(held.accuracy), gauge(held.accuracy));
+    const value = el("span", { className: "with-gauge" }, percent(held.accuracy), known(held.accuracy) ? gauge(held.accuracy) : null);
     tile(value, text).className = "headline";
   }
   tile(count(n), "items" + (missing ? `, ${count(missing)} of them without a place` : ""));
