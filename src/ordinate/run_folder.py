@@ -71,6 +71,17 @@ class Looks(NamedTuple):
         """The values to colour by."""
         return None if self.colour_name is None else self.columns[self.colour_name]
 
+    def beside_ours(self) -> "Looks":
+        """The same, each column with a name that none of a map's own has."""
+        names: dict[str | None, str] = {}
+        for name in self.columns:
+            free = _free_name(name)
+            while free in names.values():
+                free = f"items_{free}"
+            names[name] = free
+        columns = {names[name]: values for name, values in self.columns.items()}
+        return Looks(self.images, columns, names.get(self.colour_name))
+
 
 def write_run(
     folder: Path,
@@ -86,7 +97,7 @@ def write_run(
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
     }
-    looks = looks._replace(**_rename(looks))
+    looks = looks.beside_ours()
     write_map(folder / "embedding.csv", labels, model.embedding_, columns | dict(looks.columns))
     tell("figure")
     figure = plot_map(
@@ -213,16 +224,10 @@ def _page(
     )
 
 
-def _rename(looks: Looks) -> dict[str, Any]:
-    """Give columns of items names that none of ours has."""
-    names: dict[str, str] = {}
-    for name in looks.columns:
-        free = name
-        while re.fullmatch(r"label|triplets|accuracy|dim\d+", free) or free in names.values():
-            free = f"items_{free}"
-        names[name] = free
-    columns = {names[name]: values for name, values in looks.columns.items()}
-    return {"columns": columns, "colour_name": names.get(str(looks.colour_name))}
+def _free_name(name: str) -> str:
+    """Return a name for a column of items that none of ours has."""
+    ours = name in ("label", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
+    return f"items_{name}" if ours else name
 
 
 def _percent(analysis: Analysis) -> str:

@@ -35,7 +35,7 @@ function searchBox() {
   input.addEventListener("input", look);
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {
-    const shown = Math.min(found.length, 8);
+    const shown = list.hidden ? 0 : Math.min(found.length, 8);
     if (event.key === "Enter" && active >= 0) pick(found[active]);
     else if (event.key === "Escape") { if (!input.value) choose(-1); input.value = ""; look(); }
     else if (shown && (event.key === "ArrowDown" || event.key === "ArrowUp")) { event.preventDefault(); light((active + (event.key === "ArrowDown" ? 1 : shown - 1)) % shown); }
