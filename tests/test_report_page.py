@@ -146,6 +146,11 @@ def test_the_label_follows_the_match_that_is_lit(show):
         marker = page.js(f"ordinate.screen({item})")
         if not overlap([*marker, *marker], matches):
             assert not overlap(page.box("#flag"), matches)
+    press(page, "Enter")
+    press(page, "ArrowDown")  # the list is closed: nothing is lit, the chosen item keeps its label
+    assert page.js("ordinate.state.lit") == -1
+    assert page.js(shown) == f"item {page.js('ordinate.state.chosen')}"
+    page.js("document.getElementById('canvas').focus()")
     press(page, "Escape")
     assert page.js(shown) is None
 

@@ -80,7 +80,7 @@ class Looks(NamedTuple):
                 free = f"items_{free}"
             names[name] = free
         columns = {names[name]: values for name, values in self.columns.items()}
-        return Looks(self.images, columns, names.get(self.colour_name))
+        return self._replace(columns=columns, colour_name=names.get(self.colour_name))
 
 
 def write_run(
