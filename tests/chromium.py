@@ -52,7 +52,7 @@ class Chromium:
         self.number, self.session, self.waiting = 0, None, b""
         self.errors, self.requests, self.loaded = [], [], 0
         page = next(
-            target for target in self._pages(time.monotonic() + 20) if target["type"] == "page"
+            target for target in self._pages(time.monotonic() + 60) if target["type"] == "page"
         )
         attached = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
         self.session = attached["sessionId"]
@@ -153,17 +153,42 @@ class Chromium:
         self.call("Input.insertText", text=text)
         self.settle()
 
-    def look(self, width, height, *, dark=False, narrow=False):
-        """Set the size of the window and the colour scheme."""
+    def touch(self, kind, *fingers):
+        points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(fingers)]
+        self.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+        self.settle()
+
+    def tap(self, x, y):
+        self.touch("touchStart", (x, y))
+        self.touch("touchEnd")
+
+    def box(self, selector):
+        """Left, top, right and bottom of the first element that matches, in pixels of the window."""
+        return self.js(
+            "(({left, top, right, bottom}) => [left, top, right, bottom])"
+            f"(document.querySelector({selector!r}).getBoundingClientRect())"
+        )
+
+    def until(self, condition):
+        """Wait, frame by frame, until an expression is true."""
+        deadline = time.monotonic() + 60
+        while not self.js(condition):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"never came true: {condition}")
+            self.settle()
+
+    def look(self, width, height, *, dark=False, touch=False, media=""):
+        """Set the size of the window, the colour scheme, fingers for a mouse, screen or print."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
             deviceScaleFactor=1,
-            mobile=narrow,
+            mobile=touch,
         )
+        self.call("Emulation.setTouchEmulationEnabled", enabled=touch)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", features=scheme)
+        self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
         self.settle()
 
     def screenshot(self, path: Path, *, whole=False):

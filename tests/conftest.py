@@ -1,4 +1,5 @@
 import os
+import shutil
 
 import pytest
 from hypothesis import settings
@@ -66,3 +67,37 @@ def backend(request):
     if request.param == "numba":
         pytest.importorskip("numba", reason="numba is not installed")
     return backends.load(request.param)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    from chromium import Chromium, find
+
+    program = find()
+    if program is None:
+        pytest.skip("no Chromium is installed: apt-get install chromium, or set ORDINATE_CHROMIUM")
+    profile = tmp_path_factory.mktemp("profile")
+    page = Chromium(program, profile)
+    yield page
+    page.close()
+    shutil.rmtree(profile, ignore_errors=True)
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Open a report; afterwards there must be no error, and no request but for the file."""
+    from ordinate import html_report
+
+    def opened(*args, size=(1200, 1000), dark=False, touch=False, **options):
+        path = tmp_path / "report.html"
+        path.write_text(html_report(*args, **options), encoding="utf-8")
+        browser.look(*size, dark=dark, touch=touch)
+        browser.open(path)
+        return browser
+
+    yield opened
+    assert browser.errors == []
+    assert [url for url in browser.requests if not url.startswith("data:")] == [
+        (tmp_path / "report.html").as_uri()
+    ]
+    assert not browser.js("Boolean(window.hacked)")

@@ -468,6 +468,30 @@ def test_colours_do_not_overwrite_coordinates(run, answers):
     assert "more than once" in result.stderr
 
 
+def test_all_columns_of_items_can_colour_the_report(run, answers):
+    header = "label,kind,accuracy,items_accuracy,,empty,day\n"
+    rows = [f"Käse {k},{'ab'[k % 2]},{k},x{k},{k / 4},,2020-01-{k % 9 + 1:02}\n" for k in range(40)]
+    Path("items.csv").write_text(header + "".join(rows), encoding="utf-8")
+    options = ("--folds", 0, "--items", "items.csv", "--force")
+    run("fit", answers, "-o", "out", *options, "--colour", "accuracy")
+    names = ["kind", "items_accuracy", "items_items_accuracy", "column 5", "empty", "day"]
+    found = read_map("out/embedding.csv").columns
+    assert list(found) == ["triplets", "accuracy", *names]
+    row = read_map("out/embedding.csv").labels.index("Käse 7")
+    assert [found[name][row] for name in names[:4]] == ["b", 7, "x7", 1.75]
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert [column["name"] for column in data["columns"]] == names
+    assert data["colour"] == "items_accuracy"
+    run("fit", answers, "-o", "out", *options)
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert '"colour":"kind"' in page  # the first, where none is named
+    run("plot", "out", "-o", "map.png", "--colour", "column 5")
+    Path("items.csv").write_text("label,kind,kind\nKäse 1,a,b\n", encoding="utf-8")
+    result = run("fit", answers, "-o", "x", *options, code=3)
+    assert "more than one column kind: rename or remove one" in result.stderr
+
+
 def test_pictures_of_labels_with_dots(run):
     Path("a.csv").write_text("anchor,near,far\nb.1,b.2,c\nb.2,b.1,c\nc,b.1,b.2\n")
     Path("pictures").mkdir()

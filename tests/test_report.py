@@ -1,11 +1,9 @@
 import html
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
-from chromium import Chromium, find
 from PIL import Image
 
 from ordinate import html_report, sample_points
@@ -18,37 +16,6 @@ HOSTILE = [
     "日本語 🍎",
     "",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    program = find()
-    if program is None:
-        pytest.skip("no Chromium is installed: apt-get install chromium, or set ORDINATE_CHROMIUM")
-    profile = tmp_path_factory.mktemp("profile")
-    page = Chromium(program, profile)
-    yield page
-    page.close()
-    shutil.rmtree(profile, ignore_errors=True)
-
-
-@pytest.fixture
-def show(browser, tmp_path):
-    """Open a report; afterwards there must be no error, and no request but for the file."""
-
-    def opened(*args, size=(1200, 1000), dark=False, **options):
-        path = tmp_path / "report.html"
-        path.write_text(html_report(*args, **options), encoding="utf-8")
-        browser.look(*size, dark=dark)
-        browser.open(path)
-        return browser
-
-    yield opened
-    assert browser.errors == []
-    assert [url for url in browser.requests if not url.startswith("data:")] == [
-        (tmp_path / "report.html").as_uri()
-    ]
-    assert not browser.js("Boolean(window.hacked)")
 
 
 def grid(n, d=2):
@@ -301,11 +268,25 @@ def test_data_are_plain_and_round_trip():
     html_report(points, ["\ud800", *labels[1:]], title="lone surrogate").encode()
 
 
+def test_the_first_colour_can_be_any_column():
+    points, labels = grid(3)
+    columns = {"kind": ["a", " ", None], "size": [1, 2, None]}
+    options = {"title": "t", "columns": columns, "accuracy_per_item": [0.5, 1, 1]}
+    assert embedded(html_report(points, labels, **options))["colour"] == "kind"
+    for name in ("size", "accuracy"):
+        assert embedded(html_report(points, labels, **options, colour=name))["colour"] == name
+    first, second = embedded(html_report(points, labels, **options))["columns"]
+    assert first == {"name": "kind", "codes": [0, -1, -1], "names": ["a"], "n_named": 1}
+    assert second == {"name": "size", "numbers": [1, 2, None]}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"accuracy_per_item": [1.0]}, "accuracy_per_item must have one value per row"),
         ({"columns": {"kind": ["a"]}}, "kind must have one value per row"),
+        ({"columns": {"kind": list("abc")}, "colour": "size"}, r"one of \['kind'\]; got 'size'"),
+        ({"colour": "accuracy"}, r"colour must be one of \[\]; got 'accuracy'"),
         ({"participants": [{"participant": "A"}]}, "'accuracy', 'triplets'"),
         ({"held_out": {"n_triplets": 3}}, "held_out needs the key accuracy"),
         ({"images": {"nobody": "x.png"}}, "no key of images is a label"),

@@ -37,6 +37,8 @@ class Column:
     n_missing : int
     n_other : int
         Categories that share the last of the names.
+    texts : list of (str or None)
+        For categories, what each item has; None where missing.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Column:
     names: list[str]
     n_missing: int
     n_other: int = 0
+    texts: Sequence[str | None] = ()
 
 
 def read_column(name: str, values: Any, n: int) -> Column:
@@ -65,8 +68,8 @@ def read_column(name: str, values: Any, n: int) -> Column:
         numbers[~missing] = present
         numbers[~np.isfinite(numbers)] = np.nan
         return Column(name, numbers, None, [], int(np.isnan(numbers).sum()))
-    texts = [str(value) for value in present]
-    counts = Counter(texts)
+    texts = [None if gone else str(v) for v, gone in zip(given, missing, strict=True)]
+    counts = Counter(text for text in texts if text is not None)
     n_other = 0
     if len(counts) > MOST_CATEGORIES:
         common = sorted(counts, key=lambda text: (-counts[text], text))[: MOST_CATEGORIES - 1]
@@ -75,9 +78,9 @@ def read_column(name: str, values: Any, n: int) -> Column:
     else:
         names = sorted(counts, key=_natural)
     place = {text: code for code, text in enumerate(names)}
-    codes = np.full(n, -1)
-    codes[~missing] = [place.get(text, len(names) - 1) for text in texts]
-    return Column(name, None, codes, names, int(missing.sum()), n_other)
+    place |= {text: len(names) - 1 for text in counts if text not in place}
+    codes = np.array([-1 if text is None else place[text] for text in texts])
+    return Column(name, None, codes, names, int(missing.sum()), n_other, texts)
 
 
 def check_map(points: Any, labels: Any) -> tuple[np.ndarray, list[str] | None, np.ndarray]:
@@ -139,6 +142,8 @@ def _natural(text: str) -> list[tuple[int, str]]:
 
 
 def _is_missing(value: Any) -> bool:
+    if isinstance(value, str):
+        return not value.strip()  # an empty cell of a CSV
     # pandas' NA refuses to be compared, NaN differs from itself.
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 

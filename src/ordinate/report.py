@@ -25,7 +25,7 @@ from ordinate.drawing import (
     thumbnail,
 )
 
-SCRIPTS = ("tools.js", "map.js", "page.js")
+SCRIPTS = ("tools.js", "charts.js", "map.js", "labels.js", "controls.js", "page.js")
 DIGITS = 5  # significant, of coordinates: a thousandth of a pixel
 
 
@@ -38,12 +38,14 @@ def html_report(
     triplets_per_item: Any = None,
     images: Mapping | None = None,
     columns: Mapping[str, Any] | None = None,
+    colour: str | None = None,
     participants: Iterable[Mapping[str, Any]] | None = None,
     history: Sequence[float] | None = None,
     summary: Iterable[tuple[str, str, str]] | None = None,
     problems: Iterable[tuple[str, str, str]] = (),
     facts: Mapping[str, Any] | None = None,
     held_out: Mapping[str, Any] | None = None,
+    verdict: tuple[str, str, str] | None = None,
 ) -> str:
     """Make a report: one HTML file with an interactive map that opens in any browser, offline.
 
@@ -59,7 +61,10 @@ def html_report(
     images : mapping of label to path or array, optional
         Pictures of items; thumbnails of them go into the file.
     columns : mapping of str to sequences of shape (n,), optional
-        What items may be coloured by: numbers or categories.
+        What items may be coloured by, in a menu of the report: numbers or categories.
+    colour : str, optional
+        The column that they are coloured by at first, or "accuracy" or "triplets"; otherwise the
+        first of `columns`.
     participants : iterable of mappings, optional
         With keys ``participant``, ``triplets`` and ``accuracy``.
     history : sequence of float, optional
@@ -72,6 +77,8 @@ def html_report(
         How the map was made: settings, versions, seed, times, what was dropped and why.
     held_out : mapping, optional
         ``accuracy`` on triplets kept from the fit, ``n_triplets``, and any further text.
+    verdict : (severity, message, remedy), optional
+        What a reader must know before the map, in the form of a problem; stands at the top.
 
     Returns
     -------
@@ -88,11 +95,13 @@ def html_report(
     X, names, _ = check_map(points, labels)
     n = len(X)
     names = [str(row) for row in range(n)] if names is None else names
-    data = {
+    per_item = {"accuracy": accuracy_per_item, "triplets": triplets_per_item}
+    data: dict[str, Any] = {
         "labels": names,
         "points": [[_rounded(value) for value in axis] for axis in _hide_unplaced(X).T],
         "accuracy": _numbers("accuracy_per_item", accuracy_per_item, n),
         "triplets": _numbers("triplets_per_item", triplets_per_item, n),
+        "colour": _first_colour(colour, columns or {}, per_item),
         "columns": [_column(read_column(name, v, n)) for name, v in (columns or {}).items()],
         "images": _pictures(match_images(images, names)),
         "participants": [_participant(person) for person in participants or ()],
@@ -100,6 +109,7 @@ def html_report(
         "summary": [[str(part).strip() for part in line] for line in summary or ()],
         "problems": [[str(part) for part in problem] for problem in problems],
         "facts": [[str(name), str(value)] for name, value in (facts or {}).items()],
+        "verdict": None if verdict is None else [str(part) for part in verdict],
         "held_out": None if held_out is None else _held_out(held_out),
         "palette": {"colours": COLOURS, "markers": MARKERS, "grey": GREY, "other": OTHER},
     }
@@ -168,8 +178,21 @@ def _numbers(name: str, values: Any, n: int) -> list[float | int | None] | None:
 def _column(column: Column) -> dict[str, Any]:
     if column.numbers is not None:
         return {"name": column.name, "numbers": [_number(value) for value in column.numbers]}
-    names = {"names": column.names, "n_other": column.n_other}
-    return {"name": column.name, "codes": np.asarray(column.codes).tolist(), **names}
+    # The categories that share a colour come last, so that each item keeps its own word.
+    named = column.names[:-1] if column.n_other else column.names
+    names = [*named, *sorted({text for text in column.texts if text is not None} - set(named))]
+    place = {text: code for code, text in enumerate(names)}
+    codes = [-1 if text is None else place[text] for text in column.texts]
+    return {"name": column.name, "codes": codes, "names": names, "n_named": len(named)}
+
+
+def _first_colour(
+    colour: str | None, columns: Mapping[str, Any], per_item: Mapping[str, Any]
+) -> str | None:
+    known = [*columns, *(name for name, values in per_item.items() if values is not None)]
+    if colour is not None and colour not in known:
+        raise ValueError(f"colour must be one of {known}; got {colour!r}")
+    return next(iter(columns), None) if colour is None else colour
 
 
 def _participant(person: Mapping[str, Any]) -> dict[str, Any]:

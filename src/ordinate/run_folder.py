@@ -61,11 +61,27 @@ class Story(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """How items look in figures: pictures by label, and a column to colour them by."""
+    """How items look in figures: pictures by label, columns, and which of them gives colours."""
 
     images: Mapping[str, Path] | None = None
-    colour: list | None = None
+    columns: Mapping[str, list] = {}
     colour_name: str | None = None
+
+    @property
+    def colour(self) -> list | None:
+        """The values to colour by."""
+        return None if self.colour_name is None else self.columns[self.colour_name]
+
+    def beside_ours(self) -> "Looks":
+        """The same, each column with a name that none of a map's own has."""
+        names: dict[str | None, str] = {}
+        for name in self.columns:
+            free = _free_name(name)
+            while free in names.values():
+                free = f"items_{free}"
+            names[name] = free
+        columns = {names[name]: values for name, values in self.columns.items()}
+        return self._replace(columns=columns, colour_name=names.get(self.colour_name))
 
 
 def write_run(
@@ -82,8 +98,8 @@ def write_run(
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
     }
-    coloured = {} if looks.colour is None else {_free_name(str(looks.colour_name)): looks.colour}
-    write_map(folder / "embedding.csv", labels, model.embedding_, columns | coloured)
+    looks = looks.beside_ours()
+    write_map(folder / "embedding.csv", labels, model.embedding_, columns | dict(looks.columns))
     write_model(folder / "model.json", model)
     tell("figure")
     figure = plot_map(
@@ -98,7 +114,7 @@ def write_run(
     save(figure, folder / "embedding.svg")
     tell("report")
     with whole_file(folder / "report.html") as path:
-        path.write_text(_page(analysis, story, looks, columns, coloured, labels), encoding="utf-8")
+        path.write_text(_page(analysis, story, looks, columns, labels), encoding="utf-8")
     tell("record")
     record = describe(analysis, story)
     with whole_file(folder / "run.json") as path:
@@ -171,7 +187,6 @@ def _page(
     story: Story,
     looks: Looks,
     columns: dict[str, Any],
-    coloured: dict[str, list],
     labels: list[str],
 ) -> str:
     facts = {
@@ -193,7 +208,8 @@ def _page(
         accuracy_per_item=columns["accuracy"] if analysis.held_out else None,
         triplets_per_item=columns["triplets"],
         images=looks.images,
-        columns=coloured,
+        columns=looks.columns,
+        colour=looks.colour_name,
         participants=analysis.participants or None,
         history=getattr(analysis.model, "history_", None),
         summary=story.summary.lines(),

@@ -155,7 +155,7 @@ def find_looks(
         shell.say(
             f"note: pictures for {len(pictures):,} of {len(labels):,} items; none for {bare[:5]}"
         )
-    return Looks(pictures, None if colour is None else columns[colour], colour)
+    return Looks(pictures, columns, colour)
 
 
 def _pictures(folder: Path, labels: list[str]) -> dict[str, Path]:
@@ -200,9 +200,17 @@ def _item_columns(path: Path, labels: list[str]) -> dict[str, list]:
 
     try:
         options = csv.ConvertOptions(column_types={"label": pa.string()})
-        table = csv.read_csv(path, convert_options=options).to_pydict()
+        read = csv.read_csv(path, convert_options=options)
     except (OSError, pa.ArrowInvalid) as error:
         raise shell.CommandError(f"--items {path}: {error}", shell.UNREADABLE) from None
+    header = [name or f"column {k}" for k, name in enumerate(read.column_names, start=1)]
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise shell.CommandError(
+            f"--items {path} has more than one column {', '.join(twice)}: rename or remove one",
+            shell.UNREADABLE,
+        )
+    table = read.rename_columns(header).to_pydict()
     if "label" not in table:
         raise shell.CommandError(
             f"--items {path} needs a column label; it has {', '.join(table)}", shell.UNREADABLE

@@ -3,10 +3,12 @@ const VIRIDIS = ["#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89
 const canvas = document.getElementById("canvas");
 const pen = canvas.getContext("2d");
 const d = data.points.length, n = data.labels.length;
+const hasAccuracy = data.accuracy !== null, hasTriplets = data.triplets !== null;
+const isPlaced = (i) => known(data.points[0][i]);
 const placed = [];
-for (let i = 0; i < n; i++) if (known(data.points[0][i])) placed.push(i);
-const state = { dims: [0, Math.min(1, d - 1)], view: { x: 0, y: 0, scale: 1 }, colour: null, labels: true, pictures: true, hover: -1, chosen: -1, found: [] };
-let width = 0, height = 0, fitted = 1, waiting = false, paints = null, theme = {};
+for (let i = 0; i < n; i++) if (isPlaced(i)) placed.push(i);
+const state = { dims: [0, Math.min(1, d - 1)], view: { x: 0, y: 0, scale: 1 }, colour: null, labels: true, pictures: true, hover: -1, chosen: -1, found: [], lit: -1, flag: null, written: [] };
+let width = 0, height = 0, fitted = 1, waiting = false, paints = null, theme = null;
 const pictures = new Map();
 
 // On a line, height has no meaning: it only keeps items apart.
@@ -74,13 +76,15 @@ function paintsOf(column) {
     const colours = column.numbers.map((v) => (known(v) ? ramp((v - low) / (high - low || 1)) : data.palette.grey));
     return { colour: (i) => colours[i], marker: () => "o", low, high };
   }
-  return { colour: (i) => categoryLook(column, column.codes[i])[0], marker: (i) => categoryLook(column, column.codes[i])[1] };
+  const looks = column.names.map((_, code) => categoryLook(column, code)), missing = categoryLook(column, -1);
+  const look = (i) => looks[column.codes[i]] || missing;
+  return { colour: (i) => look(i)[0], marker: (i) => look(i)[1] };
 }
 
 function categoryLook(column, code) {
   const { colours, markers, grey, other } = data.palette;
   if (code < 0) return [grey, "o"];
-  if (column.n_other && code === column.names.length - 1) return [other, "o"];
+  if (code >= column.n_named) return [other, "o"];
   return [theme.dark ? lighter(colours[code]) : colours[code], markers[code % markers.length]];
 }
 
@@ -105,10 +109,15 @@ function redraw() {
   requestAnimationFrame(() => { waiting = false; draw(); });
 }
 
-function draw() {
+// Colours change with the column and the page's scheme, not with every frame.
+function repaint() {
   const style = getComputedStyle(document.documentElement), read = (name) => style.getPropertyValue(name).trim();
   theme = { paper: read("--paper"), ink: read("--ink"), soft: read("--soft"), bar: read("--bar"), mark: read("--mark"), dark: read("--paper") !== "#ffffff" };
   paints = paintsOf(state.colour);
+  if (width) draw();
+}
+
+function draw() {
   const density = window.devicePixelRatio || 1;
   pen.setTransform(density, 0, 0, density, 0, 0);
   pen.fillStyle = theme.paper;
@@ -120,17 +129,18 @@ function draw() {
   }
   const zoomed = Math.sqrt(state.view.scale / fitted);
   const r = Math.min(6.5, Math.max(1.6, (90 / Math.sqrt(placed.length)) * Math.min(zoomed, 2.5)));
-  const near = state.chosen >= 0 && known(data.points[0][state.chosen]) ? neighbours(state.chosen, 5) : [];
+  const near = state.chosen >= 0 && isPlaced(state.chosen) ? neighbours(state.chosen, 5) : [];
   drawLinks(near);
   const half = drawMarkers(inside, r);
   for (const i of state.found) ring(i, r + 4, theme.mark, 1);
   if (state.hover >= 0) ring(state.hover, Math.max(r, half) + 3, theme.ink, 1.5);
+  if (state.lit >= 0) ring(state.lit, Math.max(r, half) + 4, theme.mark, 2.5);
   if (state.chosen >= 0) ring(state.chosen, Math.max(r, half) + 4, theme.mark, 2.5);
-  if (state.labels) drawLabels(inside, Math.max(r, half), near);
+  drawLabels(inside, Math.max(r, half), near);
 }
 
 function ring(i, r, colour, line) {
-  if (!known(data.points[0][i])) return;
+  if (!isPlaced(i)) return;
   const [x, y] = screen(i);
   pen.strokeStyle = colour;
   pen.lineWidth = line;
@@ -180,55 +190,8 @@ function pictureOf(i) {
   return pictures.get(i);
 }
 
-const widths = new Map();
-function widthOf(i, text) {
-  if (i === state.chosen) return pen.measureText(text).width; // bold, and so wider
-  if (!widths.has(i)) widths.set(i, pen.measureText(text).width);
-  return widths.get(i);
-}
-
-// Greedy: important labels first, each at the first of eight sides where it covers no other.
-function drawLabels(inside, r, near) {
-  const size = 12, cell = 3, across = Math.ceil(width / cell), down = Math.ceil(height / cell);
-  const taken = new Uint8Array(across * down); // which cells of the canvas are covered
-  const clamp = (v, most) => Math.max(0, Math.min(most, Math.floor(v / cell)));
-  // Covers a box, or says whether something is there already.
-  function over(box, cover) {
-    const [left, top, right, bottom] = [clamp(box[0], across - 1), clamp(box[1], down - 1), clamp(box[2], across - 1), clamp(box[3], down - 1)];
-    for (let row = top; row <= bottom; row++) {
-      if (cover) taken.fill(1, row * across + left, row * across + right + 1);
-      else for (let k = row * across + left; k <= row * across + right; k++) if (taken[k]) return true;
-    }
-    return false;
-  }
-  for (const [, x, y] of inside) if (x > 0 && y > 0 && x < width && y < height) over([x - r * 0.7, y - r * 0.7, x + r * 0.7, y + r * 0.7], true);
-  const first = new Set([state.chosen, state.hover, ...near, ...state.found]);
-  const order = [...inside.filter(([i]) => first.has(i)).sort(([i]) => (i === state.chosen ? -1 : 0)), ...inside.filter(([i]) => !first.has(i))];
-  pen.textBaseline = "middle";
-  pen.lineJoin = "round";
-  let tries = 0;
-  for (const [i, x, y] of order) {
-    if (tries++ > 4000) break;
-    const text = data.labels[i].length > 32 ? data.labels[i].slice(0, 31).trimEnd() + "…" : data.labels[i];
-    pen.font = `${i === state.chosen ? "bold " : ""}${size}px system-ui, sans-serif`;
-    const w = widthOf(i, text), away = r + 4, h = size / 2 + 1;
-    const corners = [[x + away, y], [x - away - w, y], [x - w / 2, y - away - h], [x - w / 2, y + away + h]];
-    for (const up of [-1, 1]) corners.push([x + 0.5 * away, y + up * (0.6 * away + h)], [x - 0.5 * away - w, y + up * (0.6 * away + h)]);
-    const box = (c) => [c[0] - 1, c[1] - h, c[0] + w + 1, c[1] + h];
-    let place = corners.find((c) => c[0] > 2 && c[0] + w < width - 2 && c[1] > h && c[1] < height - h && !over(box(c), false));
-    if (!place && (i === state.chosen || i === state.hover)) place = corners[0];
-    if (!place) continue;
-    over(box(place), true);
-    pen.strokeStyle = theme.paper;
-    pen.lineWidth = 3;
-    pen.strokeText(text, ...place);
-    pen.fillStyle = i === state.chosen ? theme.mark : theme.ink;
-    pen.fillText(text, ...place);
-  }
-}
-
-function itemAt(px, py) {
-  let best = -1, nearest = 16 ** 2;
+function itemAt(px, py, reach) {
+  let best = -1, nearest = reach ** 2;
   for (const i of placed) {
     const [x, y] = screen(i), far = (x - px) ** 2 + (y - py) ** 2;
     if (far < nearest) { nearest = far; best = i; }

@@ -1,3 +1,4 @@
+const byId = (id) => document.getElementById(id);
 // Every text from the data enters the page through `append` or `textContent`: never as HTML.
 function el(tag, properties, ...children) {
   const node = document.createElement(tag);
@@ -21,7 +22,9 @@ const known = (value) => value !== null && value !== undefined;
 // Not Math.min(...values): there may be too many for a call.
 const smallest = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
 const largest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+const CHANCE = 0.5; // the share of triplets that tossing a coin gets right
 const percent = (value) => (known(value) ? (100 * value).toFixed(1) + "%" : "unknown");
+const besideChance = (value) => (known(value) ? `${percent(value)} (chance 50%)` : "unknown");
 const count = (value) => (known(value) ? value.toLocaleString("en-GB") : "unknown");
 function number(value) {
   if (!known(value)) return "unknown";
@@ -31,65 +34,7 @@ function number(value) {
 }
 
 function pairs(entries) {
-  return el("dl", {}, ...entries.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
-}
-
-function ticks(low, high, most) {
-  const raw = (high - low) / most || 1;
-  const unit = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((k) => k * unit).find((size) => size >= raw * 0.999);
-  const found = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) found.push(+(k * step).toPrecision(12));
-  return found;
-}
-
-// A chart's empty frame: returns the SVG and the scales from values to pixels.
-function frame(x, y, xName, yName, xText, yText) {
-  const [width, height, left, right, top, bottom] = [440, 230, 58, 24, 30, 38];
-  const sx = (v) => left + ((v - x[0]) / (x[1] - x[0] || 1)) * (width - left - right);
-  const sy = (v) => height - bottom - ((v - y[0]) / (y[1] - y[0] || 1)) * (height - top - bottom);
-  const chart = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
-  chart.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: sy(y[0]), y2: sy(y[0]) }));
-  for (const v of ticks(x[0], x[1], 6)) chart.append(svg("text", { x: sx(v), y: height - bottom + 14, "text-anchor": "middle" }, xText(v)));
-  for (const v of ticks(y[0], y[1], 4)) {
-    chart.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: sy(v), y2: sy(v), opacity: 0.5 }));
-    chart.append(svg("text", { x: left - 6, y: sy(v) + 4, "text-anchor": "end" }, yText(v)));
-  }
-  chart.append(svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, xName));
-  chart.append(svg("text", { x: 2, y: 11 }, yName));
-  return [chart, sx, sy];
-}
-
-function histogram(values, what) {
-  const found = values.filter(known);
-  if (!found.length) return el("p", { className: "note" }, "No accuracy is known.");
-  const least = smallest(found), mean = found.reduce((a, b) => a + b) / found.length;
-  const low = Math.min(0.5, Math.floor(least * 20) / 20);
-  const bins = Math.round((1 - low) * 40);
-  const counts = new Array(bins).fill(0);
-  for (const v of found) counts[Math.min(bins - 1, Math.floor(((v - low) / (1 - low)) * bins + 1e-9))]++;
-  const [chart, sx, sy] = frame([low, 1], [0, Math.max(...counts)], "accuracy", what, (v) => Math.round(100 * v) + "%", (v) => (Number.isInteger(v) ? count(v) : ""));
-  counts.forEach((k, b) => {
-    const x = sx(low + (b * (1 - low)) / bins);
-    const wide = sx(low + ((b + 1) * (1 - low)) / bins) - x - 1;
-    chart.append(svg("rect", { class: "bars", x, y: sy(k), width: Math.max(wide, 0.5), height: sy(0) - sy(k) }));
-  });
-  chart.append(svg("line", { class: "mean", x1: sx(mean), x2: sx(mean), y1: 18, y2: sy(0) }));
-  chart.append(svg("text", { class: "mean-text", x: sx(mean), y: 12, "text-anchor": "middle" }, `mean ${percent(mean)}`));
-  const text = `${count(found.length)} ${what}: accuracy from ${percent(least)} to ${percent(largest(found))}, mean ${percent(mean)}. Tossing a coin gives 50%.`;
-  chart.setAttribute("aria-label", text);
-  return el("figure", {}, chart, el("figcaption", {}, text));
-}
-
-function curve(history) {
-  const values = history.filter(known), [least, most] = [smallest(values), largest(values)], step = (most - least) / 4 || 1;
-  const marks = ticks(least - step, most + step, 6), low = marks.filter((v) => v <= least).pop(), high = marks.find((v) => v >= most);
-  const [chart, sx, sy] = frame([0, Math.max(history.length - 1, 1)], [low ?? least, high ?? most], "iteration", "value of the loss", (v) => (Number.isInteger(v) ? count(v) : ""), number);
-  chart.append(svg("polyline", { class: "curve", points: history.flatMap((v, k) => (known(v) ? [`${sx(k).toFixed(1)},${sy(v).toFixed(1)}`] : [])).join(" ") }));
-  const last = history[history.length - 1];
-  const text = `From ${number(history[0])} to ${number(last)} in ${count(history.length - 1)} iterations.`;
-  chart.setAttribute("aria-label", `Loss by iteration. ${text}`);
-  return el("figure", {}, chart, el("figcaption", {}, text));
+  return el("dl", {}, ...entries.flatMap(([name, value]) => [el("dt", { dir: "auto" }, name), el("dd", { dir: "auto" }, value)]));
 }
 
 // A sortable table, a page at a time. Columns: {name, value(row), text(row), isNumber, node(row)}.
@@ -127,7 +72,8 @@ function table(columns, n, title, sortBy, size) {
     after.disabled = (page + 1) * size >= n;
   }
   sort();
-  const parts = [el("div", { className: "scroll" }, el("table", {}, el("caption", {}, title), el("thead", {}, head), body))];
+  // Not a caption, which would be as wide as the table and scroll with it.
+  const parts = [el("p", { className: "hint" }, title), el("div", { className: "scroll" }, el("table", { ariaLabel: title }, el("thead", {}, head), body))];
   if (n > size) parts.push(el("div", { className: "pager" }, before, where, after));
   return el("div", {}, ...parts);
 }
