@@ -71,7 +71,9 @@ def test_small_data_get_several_starts(capsys):
     points = 2 * np.repeat(np.eye(7), 3, axis=0) + 0.5 * rng.normal(size=(21, 7))
     triplets = sample_triplets(points, 20_000, random_state=56)
     lowest = STE(n_starts=30, random_state=1).fit(triplets).loss_
-    assert STE(n_starts=1, random_state=0).fit(triplets).loss_ > lowest + 5e-4
+    # Where the spectral start ends depends on the last bits of its eigenvectors.
+    unlucky = STE(start="random", n_starts=1, random_state=0).fit(triplets)
+    assert unlucky.loss_ > lowest + 5e-4
     for seed in range(3):
         found = STE(random_state=seed, verbose=1).fit(triplets)
         assert found.loss_ == pytest.approx(lowest, abs=1e-5)
