@@ -543,7 +543,7 @@ def test_bad_json(text, message, tmp_path):
 def test_bad_paths(tmp_path):
     with pytest.raises(ReadError, match="there is no such file"):
         read(tmp_path / "nothing.csv")
-    with pytest.raises(ReadError, match="is a directory"):
+    with pytest.raises(ReadError, match="holds no file that can be read .it is empty."):
         read(tmp_path)
     with pytest.raises(ReadError, match="cannot be read"):
         read("a\0b")

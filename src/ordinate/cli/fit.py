@@ -14,10 +14,6 @@ from ordinate.cli.maps import Colour, Images, Items, find_looks
 
 JUDGED = "--folds 0 judges nothing"
 FILES = ("embedding.csv", "embedding.png", "embedding.svg", "report.html", "run.json")
-ENDINGS = {
-    *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".npy", ".parquet", ".feather", ".arrow"),
-    *(".gz", ".zip"),
-}
 
 
 @shell.command
@@ -39,6 +35,7 @@ def fit(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    table: shell.TableName = None,
     images: Images = None,
     items: Items = None,
     colour: Colour = None,
@@ -81,10 +78,12 @@ def fit(
     ordinate fit answers.csv --images pictures/ --items items.csv --colour kind
     ```
     """
+    from ordinate._endings import stem
     from ordinate._writing import check_replaceable
     from ordinate.backends.compiling import compile_beside
 
-    folder = file.with_name(f"{stem(file.name)}-map") if output is None else output
+    named = file if file.name not in ("", "..") else file.resolve()
+    folder = named.with_name(f"{stem(named.name)}-map") if output is None else output
     if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force, FILES)
@@ -121,7 +120,7 @@ def fit(
             "device": result.model.device_,
         }
         story = Story(
-            title=title or file.name,
+            title=title or named.name,
             method=choice.name,
             reason=choice.reason,
             settings=plain(choice.estimator.get_params(deep=False)) | used,
@@ -194,13 +193,6 @@ def analysed(
         )
     tell("the map, streamed")
     return analysis.analyse_stored(estimator, source.triplets)
-
-
-def stem(name: str) -> str:
-    """Return a file's name without the endings of formats."""
-    while Path(name).suffix.lower() in ENDINGS:
-        name = Path(name).stem
-    return name
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -85,6 +85,7 @@ def score(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    table: shell.TableName = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:

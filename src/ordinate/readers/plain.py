@@ -10,6 +10,7 @@ from ordinate.readers._layout import (
     extras,
     first_row_is_data,
     image_paths,
+    participants,
     three_bare_columns,
 )
 from ordinate.readers._table import ReadError, Table
@@ -56,8 +57,9 @@ def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
     bad = (array[:, [0, 0, 1]] == array[:, [1, 2, 2]]).any(axis=1)
     table.refuse(bad, lambda i: f"{array[i].tolist()} names an item twice", "remove those rows")
     if first_id == 0:
-        return Triplets(array)
-    return Triplets(array - first_id, labels=range(first_id, int(array.max()) + 1))
+        return Triplets(array, participant=participants(table))
+    labels = range(first_id, int(array.max()) + 1)
+    return Triplets(array - first_id, labels=labels, participant=participants(table))
 
 
 LAYOUT = Layout(

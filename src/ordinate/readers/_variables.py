@@ -1,0 +1,204 @@
+"""Arrays with names: .npy, .npz and MATLAB's .mat; of several, the one that can be meant."""
+
+import io
+import warnings
+import zipfile
+import zlib
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ordinate.readers._packed import CHUNK, refuse_too_large, unpacked_size
+from ordinate.readers._table import ReadError, Table
+from ordinate.readers._text import row_from_0, typed
+
+MATLAB = (b"MATLAB 5.0", b"MATLAB 7.3")
+MAT_HEADER, COMPRESSED = 128, 15  # bytes before the variables; the type of a packed one
+# A variable: an array, the fields of a struct, or None for what is not read.
+Variables = dict[str, Any]
+
+
+def read_npy(shown: str, file: Any) -> Table:
+    """Read one array."""
+    array = _load(file)
+    if array is None:
+        raise ReadError(
+            f"{shown} holds Python objects, which are not loaded, since that may run code in them; "
+            "save an array of numbers or text"
+        )
+    return _rows(shown, array)
+
+
+def read_npz(shown: str, content: bytes, choice: str | None) -> Table:
+    """Read one of several arrays, or several as columns."""
+    refuse_too_large(shown, unpacked_size(content))
+    arrays = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in archive.namelist():
+            with archive.open(name) as member:
+                arrays[name.removesuffix(".npy")] = _load(member)
+    return _choose(shown, arrays, choice)
+
+
+def is_mat(name: str, content: bytes) -> bool:
+    """Tell MATLAB's files, the oldest of which begin with nothing of their own."""
+    return content[:10] in MATLAB or (name.lower().endswith(".mat") and b"\0" in content[:20])
+
+
+def read_mat(shown: str, content: bytes, choice: str | None) -> Table:
+    """Read a variable of a MATLAB file, up to version 7.2."""
+    from scipy.io import loadmat
+
+    if content[:10] == b"MATLAB 7.3" or content[512:516] == b"\x89HDF":
+        raise ReadError(
+            f"{shown} is a MATLAB file of version 7.3, which is not read; in MATLAB, load it and "
+            "save(..., '-v7') what it holds, or write a table with writetable"
+        )
+    _refuse_too_much(shown, content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of variables that occur twice
+        found = loadmat(io.BytesIO(content))
+    variables = {name: _matlab(v) for name, v in found.items() if not name.startswith("__")}
+    return _choose(shown, variables, choice)
+
+
+def _load(file: Any) -> np.ndarray | None:
+    """Return an array, or None for one of Python objects."""
+    try:
+        return np.lib.format.read_array(file, allow_pickle=False)
+    except ValueError as error:
+        if "allow_pickle" in str(error):
+            return None
+        raise
+
+
+def _refuse_too_much(shown: str, content: bytes) -> None:
+    """Raise if the variables of a MATLAB file unpack to more than can be read."""
+    order: Any = "big" if content[126:128] == b"MI" else "little"
+    size, start = len(content), MAT_HEADER
+    while content[:10] in MATLAB and start + 8 <= len(content):
+        kind = int.from_bytes(content[start : start + 4], order)
+        end = start + 8 + int.from_bytes(content[start + 4 : start + 8], order)
+        inflate, packed = zlib.decompressobj(), content[start + 8 : end]
+        while kind == COMPRESSED and packed:
+            size += len(inflate.decompress(packed, CHUNK))
+            packed = inflate.unconsumed_tail
+            refuse_too_large(shown, size)
+        start = end
+
+
+def _matlab(value: Any) -> Any:
+    """Return a variable of MATLAB as an array of numbers or text, a dict of fields, or None."""
+    if type(value) is not np.ndarray:
+        return None  # tables, dates and other objects, of which the file says nothing legible
+    if value.dtype.names:
+        if value.size == 1:
+            return {name: _matlab(value[name].flat[0]) for name in value.dtype.names}
+        return {name: _matlab(value[name].reshape(-1, 1)) for name in value.dtype.names}
+    if value.dtype == object:
+        return _cells(value)
+    if value.dtype.kind == "U":
+        return np.char.strip(value)
+    if value.dtype.kind == "f" and (np.abs(value) < 2**53).all() and (value == value.round()).all():
+        return value.astype(np.int64)  # MATLAB's numbers are floats by nature
+    return value if value.dtype.kind in "biuf" else None
+
+
+def _cells(value: np.ndarray) -> np.ndarray | None:
+    """Return a cell array as one of numbers or text; empty cells are empty text."""
+    cells = [_matlab(cell) for cell in value.flat]
+    if not all(isinstance(cell, np.ndarray) and cell.size < 2 for cell in cells):
+        return None
+    plain = [cell.item() if cell.size else "" for cell in cells]
+    if not all(isinstance(cell, (int, float)) for cell in plain):
+        plain = [str(cell) for cell in plain]
+    return np.array(plain).reshape(value.shape)
+
+
+def _choose(shown: str, variables: Variables, choice: str | None) -> Table:
+    """Return the variable chosen, the only one of ids, or vectors of equal length as columns."""
+    if choice is not None and choice not in variables:
+        raise ReadError(f"{shown} has no variable {choice!r}; it has {_list(variables)}")
+    if choice is None and len(variables) == 1:
+        (choice,) = variables
+    if choice is not None:
+        value = variables[choice]
+        if isinstance(value, dict):
+            return _choose(shown, value, None)
+        if value is None:
+            raise ReadError(
+                f"{shown}: {choice!r} holds objects, which are not read; save numbers, text or a "
+                "struct of columns. MATLAB makes one of a table T by table2struct(T, "
+                "'ToScalar', true)"
+            )
+        return _rows(shown, value)
+    ids = [name for name, value in variables.items() if _is_ids(value)]
+    if len(ids) == 1 and not _beside(variables, ids[0]):
+        table = _rows(shown, variables[ids[0]])
+        return _noting(table, variables, ids)
+    vectors = {name: _vector(value) for name, value in variables.items()}
+    longest = max((len(vector) for vector in vectors.values() if vector is not None), default=0)
+    columns = {n: v for n, v in vectors.items() if v is not None and len(v) == longest}
+    if not ids and longest > 1 and len(columns) > 2:
+        return _noting(typed(shown, pa.table(columns)), variables, columns)
+    raise ReadError(
+        f"{shown} holds {_list(variables)}. Choose one by table=, as in "
+        f"table={(ids or list(variables) or ['...'])[0]!r}, or save what belongs together as "
+        "columns of one table"
+    )
+
+
+def _rows(shown: str, array: np.ndarray) -> Table:
+    """Take the columns of an array, which has no names unless it is structured."""
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.names:
+        return typed(shown, pa.table({name: array[name] for name in array.dtype.names}))
+    if array.ndim != 2 or array.dtype.kind not in "iufU":
+        raise ReadError(
+            f"{shown} holds an array of shape {array.shape} and type {array.dtype}; rows of ids, "
+            "shape (m, 3), can be read"
+        )
+    data = pa.table({f"column {k}": np.ascontiguousarray(c) for k, c in enumerate(array.T)})
+    return Table(shown, data, None, row_from_0, array=array if array.dtype.kind in "iu" else None)
+
+
+def _is_ids(value: Any) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.ndim == 2
+        and value.shape[1] == 3
+        and value.dtype.kind in "iuU"
+    )
+
+
+def _beside(variables: Variables, name: str) -> bool:
+    """Tell whether another variable has as many rows, and so may hold the answers to these."""
+    n_rows = len(variables[name])
+    vectors = [_vector(value) for other, value in variables.items() if other != name]
+    return n_rows > 1 and any(vector is not None and len(vector) == n_rows for vector in vectors)
+
+
+def _vector(value: Any) -> np.ndarray | None:
+    """Return an array of one column or one row as a vector; None for all else."""
+    if not isinstance(value, np.ndarray) or value.dtype.names or max(value.shape, default=0) == 0:
+        return None
+    return value.reshape(-1) if value.size == max(value.shape) else None
+
+
+def _noting(table: Table, variables: Variables, used: Any) -> Table:
+    others = [name for name in variables if name not in used]
+    if others:
+        table.notes.append(f"read: {list(used)}; not read: {others[:10]}")
+    return table
+
+
+def _list(variables: Variables) -> str:
+    """Describe variables for a message."""
+
+    def kind(value: Any) -> str:
+        if isinstance(value, np.ndarray):
+            return f"{' x '.join(map(str, value.shape))} {value.dtype}"
+        return "objects" if value is None else f"struct of {list(value)}"
+
+    return ", ".join(f"{name!r} ({kind(v)})" for name, v in variables.items()) or "no variables"
