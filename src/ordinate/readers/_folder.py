@@ -182,7 +182,7 @@ def _select(table: Table, header: list[str]) -> pa.Table:
     """Return the columns of a header, in its order."""
     place = {key: k for k, key in enumerate(_keys(table.header))}
     places = [place[key] for key in _keys(header)]
-    return table.data.select(places).rename_columns([f"f{k}" for k in range(len(places))])
+    return table.data.select(places).rename_columns(header)
 
 
 def _as_text(shown: str, data: pa.Table) -> pa.Table:
