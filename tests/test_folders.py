@@ -174,3 +174,9 @@ def test_the_fast_layout_is_no_folder_of_participants(tmp_path):
     storage.write([triplets], tmp_path / "fast")
     with pytest.raises(ReadError, match=r"fast layout; ordinate.storage.open_triplets"):
         read(tmp_path / "fast")
+
+
+def test_answers_of_one_number_in_two_files_are_two(tmp_path):
+    for name in ("P1.csv", "P2.csv"):
+        write(tmp_path, "anchor,near,far,answer\na,b,c,1\na,b,d,1\nb,c,d,2\n", name)
+    assert read(tmp_path).triplets.answer.tolist() == [0, 0, 1, 2, 2, 3]

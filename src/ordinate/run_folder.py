@@ -60,11 +60,12 @@ class Story(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """How items look in figures: pictures by label, and a column to colour them by."""
+    """How items look in figures: pictures by label, a column to colour them by, and names."""
 
     images: Mapping[str, Path] | None = None
     colour: list | None = None
     colour_name: str | None = None
+    names: list | None = None
 
 
 def write_run(
@@ -81,12 +82,15 @@ def write_run(
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
     }
+    if looks.names is not None:
+        columns["name"] = looks.names
     coloured = {} if looks.colour is None else {_free_name(str(looks.colour_name)): looks.colour}
     write_map(folder / "embedding.csv", labels, model.embedding_, columns | coloured)
     tell("figure")
     figure = plot_map(
         model.embedding_,
         labels,
+        names=looks.names,
         images=looks.images,
         colour=looks.colour,
         colour_name=looks.colour_name,
@@ -188,6 +192,7 @@ def _page(
         analysis.model.embedding_,
         labels,
         title=story.title,
+        names=looks.names,
         accuracy_per_item=columns["accuracy"] if analysis.held_out else None,
         triplets_per_item=columns["triplets"],
         images=looks.images,
@@ -210,7 +215,7 @@ def _page(
 
 def _free_name(name: str) -> str:
     """Return a name for a column of items that none of ours has."""
-    ours = name in ("label", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
+    ours = name in ("label", "name", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
     return f"items_{name}" if ours else name
 
 

@@ -10,7 +10,7 @@ import typer
 
 from ordinate.cli import _shell as shell
 from ordinate.cli.data import Options, find_stored, read_answers
-from ordinate.cli.maps import Colour, Images, Items, find_looks
+from ordinate.cli.maps import Colour, Images, Items, Name, find_looks
 
 JUDGED = "--folds 0 judges nothing"
 FILES = ("embedding.csv", "embedding.png", "embedding.svg", "report.html", "run.json")
@@ -39,6 +39,7 @@ def fit(
     images: Images = None,
     items: Items = None,
     colour: Colour = None,
+    name: Name = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
@@ -75,7 +76,8 @@ def fit(
     ```
     ordinate fit responses.csv
     ordinate fit letters.csv -d 3 -o letters-3d --method tste
-    ordinate fit answers.csv --images pictures/ --items items.csv --colour kind
+    ordinate fit answers.csv --images pictures/ --items items.csv --colour kind --name title
+    ordinate fit participants/
     ```
     """
     from ordinate._endings import stem
@@ -98,7 +100,8 @@ def fit(
         stages.begin("reading")
         source = read_source(file, options, dimensions)
         triplets = source.triplets
-        looks = find_looks([str(label) for label in triplets.labels], images, items, colour)
+        labels = [str(label) for label in triplets.labels]
+        looks = find_looks(labels, images, items, colour, name, quiet=quiet)
         choice = methods.choose(
             triplets,
             dimensions,

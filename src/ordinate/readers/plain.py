@@ -1,5 +1,7 @@
 """Plain triplets: anchor, near, far, with optional weight, participant and answer."""
 
+from typing import Any
+
 import numpy as np
 
 from ordinate.readers._layout import (
@@ -40,13 +42,21 @@ def parse(table: Table, options: Options) -> Triplets:
             "remove those rows",
         )
     if answer is not None:
-        answer = table.items(table.places({"answer": ANSWER})).columns()[0]
+        answer = _answers(table)
     return Triplets.from_columns(
         *items.columns(),
         **extras(table, items, options),
         weight=weight,
         answer=answer,
     )
+
+
+def _answers(table: Table) -> Any:
+    """Return the answer that each row came from; each of several files may count from 1."""
+    found = table.items(table.places({"answer": ANSWER}))
+    if table.files is None:
+        return found.columns()[0]
+    return found.codes[:, 0] + len(found.names) * table.files.of(table.rows)
 
 
 def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:

@@ -4,6 +4,7 @@ const hasAccuracy = data.accuracy !== null, hasTriplets = data.triplets !== null
 // ---- what is known of an item
 function itemFacts(i) {
   const facts = [];
+  if (data.raw_labels) facts.push(["label", data.raw_labels[i]]);
   if (hasAccuracy) facts.push(["accuracy", percent(data.accuracy[i])]);
   if (hasTriplets) facts.push(["triplets", count(data.triplets[i])]);
   for (const column of data.columns) facts.push([column.name, columnText(column, i)]);
@@ -54,7 +55,7 @@ function options(names) { return names.map((name, k) => el("option", { value: St
 
 function searchBox() {
   const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const folded = data.labels.map(fold);
+  const folded = data.labels.map((label, i) => fold(data.raw_labels ? label + "\n" + data.raw_labels[i] : label));
   const list = el("ul", { className: "matches", role: "listbox", id: "matches", hidden: true, ariaLabel: "Items found" });
   const status = el("span", { className: "unseen", role: "status" });
   let found = [], active = -1;
@@ -210,6 +211,7 @@ function tiles() {
 
 function itemsSection() {
   const columns = [{ name: "item", value: (i) => data.labels[i], node: itemButton }];
+  if (data.raw_labels) columns.push({ name: "label", value: (i) => data.raw_labels[i], text: (i) => data.raw_labels[i] });
   const numeric = (name, values, text) => columns.push({ name, value: (i) => values[i], text: (i) => text(values[i]), isNumber: true });
   if (hasAccuracy) numeric("accuracy", data.accuracy, percent);
   if (hasTriplets) numeric("triplets", data.triplets, count);
