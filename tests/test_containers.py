@@ -1,5 +1,6 @@
 """Files that hold tables of other programs: workbooks, variables, packed files."""
 
+import contextlib
 import csv
 import datetime
 import gzip
@@ -10,6 +11,8 @@ import zipfile
 import numpy as np
 import openpyxl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.io import savemat
 from test_readers import FIXTURES, FOLDER, named, write
 
@@ -277,3 +280,25 @@ def test_wide_rows_do_not_fill_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(_packed, "available_memory", lambda: 40_000_000)
     with pytest.raises(ReadError, match="unpacks to"):
         read(tmp_path / "a.xlsx")
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """Sound files of binary formats, as bytes by name."""
+    folder = tmp_path_factory.mktemp("sound")
+    workbook(folder / "a.xlsx", A=[["anchor", "near", "far"], [1, 2, 3], ["a", "b", "c"]])
+    np.savez(folder / "a.npz", anchor=ROWS[:, 0], near=ROWS[:, 1], far=ROWS[:, 2])
+    savemat(folder / "a.mat", {"data": {"anchor": ROWS[:, 0], "near": ["a", "b"]}, "x": ROWS})
+    savemat(folder / "b.mat", {"data": {"anchor": ROWS[:, 0]}, "x": ROWS}, do_compression=True)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@given(st.sampled_from(["a.xlsx", "a.npz", "a.mat", "b.mat"]), st.data())
+def test_damaged_containers(sound, tmp_path_factory, name, data):
+    content = bytearray(sound[name])
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    content = content[: data.draw(st.integers(1, len(content)))]
+    path = write(tmp_path_factory.getbasetemp(), bytes(content), name)
+    with contextlib.suppress(ReadError):
+        read(path)

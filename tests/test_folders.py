@@ -60,7 +60,14 @@ def test_columns_are_found_by_name(tmp_path):
 
 
 def test_what_is_not_read_is_told(tmp_path):
-    for name in ("README.txt", "licence.csv", "analysis.R", ".DS_Store", ".hidden.csv"):
+    for name in (
+        "README.txt",
+        "licence.csv",
+        "analysis.R",
+        ".DS_Store",
+        ".hidden.csv",
+        "~$P1.xlsx",
+    ):
         write(tmp_path, "x", name)
     (tmp_path / "more").mkdir()
     with pytest.raises(ReadError, match="no file that can be read .4 files were not read: README"):

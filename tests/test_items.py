@@ -81,6 +81,11 @@ FOUND = [
     ("label,name\n2,b\n1,a\n", {"name": ["a", "b"]}, []),
     ("Label;name\n2.0;b\n1;a\n3;c\n", {"name": ["a", "b"]}, []),
     ("id\tdisplay name\n2\tbig b\n1\ta, a\n", {"display name": ["a, a", "big b"]}, ["'id'"]),
+    (
+        "id,make and model\n1,A No. 1\n2,B No. 2\n",
+        {"make and model": ["A No. 1", "B No. 2"]},
+        ["'id'"],
+    ),
     ("name,no,size\nb,2,0.5\na,1,NA\n", {"name": ["a", "b"], "size": [None, 0.5]}, ["'no'"]),
     # Several columns hold all labels: the name decides.
     ("rank,item,kind\n2,1,x\n1,2,\n", {"rank": [2, 1], "kind": ["x", None]}, ["'item'"]),

@@ -15,6 +15,7 @@ from ordinate.readers._layout import IMAGES
 from ordinate.readers._table import Files, ReadError, Table, is_list, normal, plain_column
 
 ABOUT_FILES = ("readme", "license", "licence", "changelog", "citation")
+HIDDEN = (".", "~$")  # the second of Excel, while a workbook is open
 FAST_LAYOUT = ("about.json", "pairs.npy", "starts.npy")
 
 
@@ -32,7 +33,7 @@ def load(path: Any, choice: str | None = None) -> Table:
 
 def _readable(folder: Path) -> tuple[list[Path], list[str]]:
     """Return the files to read, and notes on those that are not."""
-    found = [file for file in sorted(folder.iterdir()) if not file.name.startswith(".")]
+    found = [file for file in sorted(folder.iterdir()) if not file.name.startswith(HIDDEN)]
     if {file.name for file in found} >= {*FAST_LAYOUT}:
         raise ReadError(
             f"{folder} is in the fast layout; ordinate.storage.open_triplets(path) opens it"

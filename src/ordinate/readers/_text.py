@@ -137,9 +137,10 @@ def _delimiter(shown: str, sample: str) -> tuple[str, int]:
                 two[delimiter] = 1.0, 2
             elif len(rows[0]) > 2 and share >= MOST_LINES:
                 found[delimiter] = float(share), len(rows[0])
-    for several in (found, two):
-        if len(several) > 1:
-            several.pop(" ", None)
+    # Blanks also stand within fields.
+    if {*found, *two} - {" "}:
+        found.pop(" ", None)
+        two.pop(" ", None)
     found = found or (two if len(two) == 1 else {})
     best = max((share for share, _ in found.values()), default=0)
     found = {delimiter: entry for delimiter, entry in found.items() if entry[0] == best}
