@@ -44,10 +44,10 @@ def test_here_is_a_folder_too(run, folder, monkeypatch):  # noqa: F811
 
 def test_one_of_several_tables(run):  # noqa: F811
     rows = [HEADER, ["a", "b", "c"], ["b", "c", "a"]]
-    workbook(Path("a.xlsx"), **{"Main data": rows, "Key": [["x"]]})
+    workbook(Path("a.xlsx"), **{"Bob's data": rows, "Key": [["x"]]})
     message = run("check", "a.xlsx", code=3).stderr
-    assert "Choose one by --table, as in --table 'Main data'" in message
-    assert json.loads(run("check", "a.xlsx", "--table", "Main data", "--json").stdout)["rows"] == 2
+    assert "Choose one by --table, as in " + "--table 'Bob'\"'\"'s data'" in message
+    assert json.loads(run("check", "a.xlsx", "--table", "Bob's data", "--json").stdout)["rows"] == 2
     Path("plain.csv").write_text("anchor,near,far\na,b,c\n")
     message = run("check", "plain.csv", "--table", "x", code=3).stderr
     assert "so that --table x chooses nothing" in message

@@ -6,6 +6,7 @@ import datetime
 import gzip
 import io
 import re
+import struct
 import zipfile
 
 import numpy as np
@@ -13,6 +14,7 @@ import openpyxl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.io import savemat
 from test_readers import FIXTURES, FOLDER, named, write
 
@@ -198,6 +200,30 @@ def test_files_of_matlab_that_cannot_be_read(tmp_path):
     savemat(tmp_path / "a.mat", {})
     with pytest.raises(ReadError, match="holds no variables"):
         read(tmp_path / "a.mat")
+
+
+def part(kind, content):
+    return struct.pack(">II", kind, len(content)) + content + bytes(-len(content) % 8)
+
+
+def test_bytes_in_the_other_order(tmp_path):
+    rows = ROWS.astype(">u2").tobytes(order="F")
+    matrix = part(6, struct.pack(">II", 6, 0)) + part(5, struct.pack(">ii", 2, 3))
+    # A short part shares the eight bytes of its description: here the name.
+    short = struct.pack(">HH4s", 1, 1, b"x")
+    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
+    content = header + part(14, matrix + short + part(4, rows))
+    assert named(read(write(tmp_path, content, "a.mat"), first_id=1).triplets) == ["1|2|3", "4|3|1"]
+
+
+@pytest.mark.parametrize("form", ["5", "4"])
+def test_text_and_sparse_matrices_of_matlab(form, tmp_path):
+    path = tmp_path / "a.mat"
+    columns = {"anchor": ["cat", "horse"], "near": ["lynx", "cow"], "far": ["cod", "eel"]}
+    savemat(path, columns | {"no": sparse.eye(3, format="csc")}, format=form)
+    reading = read(path)
+    assert named(reading.triplets) == ["cat|lynx|cod", "horse|cow|eel"]
+    assert reading.notes == ["read: ['anchor', 'near', 'far']; not read: ['no']"]
 
 
 class Runs:

@@ -126,8 +126,10 @@ def as_options(message: str) -> str:
     """Name options as they are written here: ``layout='plain'`` is ``--layout plain``."""
     message = message.replace("ordinate.readers.LAYOUTS", "`ordinate check --help`")
     message = re.sub(r"\bcolumns=(\{.*?\})", _columns_option, message)
-    message = re.sub(r"\btable='([^']*)'", lambda m: f"--table {shlex.quote(m[1])}", message)
-    message = re.sub(r"\btable=", "--table", message)
+    message = re.sub(
+        r"\btable=(['\"])(.*?)\1", lambda found: f"--table {shlex.quote(found[2])}", message
+    )
+    message = message.replace(" table=", " --table")
     return ARGUMENT.sub(_option, message)
 
 

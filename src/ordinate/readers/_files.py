@@ -11,6 +11,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from ordinate.readers import _sheets, _variables
+from ordinate.readers._matlab import is_mat
 from ordinate.readers._packed import is_npz, is_workbook, unpack
 from ordinate.readers._table import ReadError, Table
 from ordinate.readers._text import JSON_LINES, read_json, read_text, typed
@@ -51,7 +52,7 @@ def _table(shown: str, name: str, content: bytes, choice: str | None) -> Table:
         return _sheets.read_workbook(shown, content, choice)
     if is_npz(content):
         return _variables.read_npz(shown, content, choice)
-    if _variables.is_mat(name, content):
+    if is_mat(name, content):
         return _variables.read_mat(shown, content, choice)
     if choice is not None:
         raise ReadError(

@@ -46,7 +46,7 @@ def is_zip(content: bytes) -> bool:
 
 def is_workbook(content: bytes) -> bool:
     """Tell whether a file is a workbook of Excel."""
-    return is_zip(content) and "xl/workbook.xml" in _names(content)
+    return is_zip(content) and any(name.startswith("xl/worksheets/") for name in _names(content))
 
 
 def is_npz(content: bytes) -> bool:

@@ -1,20 +1,17 @@
 """Arrays with names: .npy, .npz and MATLAB's .mat; of several, the one that can be meant."""
 
 import io
-import warnings
 import zipfile
-import zlib
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ordinate.readers._packed import CHUNK, refuse_too_large, unpacked_size
+from ordinate.readers._matlab import variables as matlab_variables
+from ordinate.readers._packed import refuse_too_large, unpacked_size
 from ordinate.readers._table import ReadError, Table
 from ordinate.readers._text import row_from_0, typed
 
-MATLAB = (b"MATLAB 5.0", b"MATLAB 7.3")
-MAT_HEADER, COMPRESSED = 128, 15  # bytes before the variables; the type of a packed one
 # A variable: an array, the fields of a struct, or None for what is not read.
 Variables = dict[str, Any]
 
@@ -41,26 +38,9 @@ def read_npz(shown: str, content: bytes, choice: str | None) -> Table:
     return _choose(shown, arrays, choice)
 
 
-def is_mat(name: str, content: bytes) -> bool:
-    """Tell MATLAB's files, the oldest of which begin with nothing of their own."""
-    return content[:10] in MATLAB or (name.lower().endswith(".mat") and b"\0" in content[:20])
-
-
 def read_mat(shown: str, content: bytes, choice: str | None) -> Table:
-    """Read a variable of a MATLAB file, up to version 7.2."""
-    from scipy.io import loadmat
-
-    if content[:10] == b"MATLAB 7.3" or content[512:516] == b"\x89HDF":
-        raise ReadError(
-            f"{shown} is a MATLAB file of version 7.3, which is not read; in MATLAB, load it and "
-            "save(..., '-v7') what it holds, or write a table with writetable"
-        )
-    _refuse_too_much(shown, content)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of variables that occur twice
-        found = loadmat(io.BytesIO(content))
-    variables = {name: _matlab(v) for name, v in found.items() if not name.startswith("__")}
-    return _choose(shown, variables, choice)
+    """Read a variable of a MATLAB file, or several as columns."""
+    return _choose(shown, matlab_variables(shown, content), choice)
 
 
 def _load(file: Any) -> np.ndarray | None:
@@ -71,49 +51,6 @@ def _load(file: Any) -> np.ndarray | None:
         if "allow_pickle" in str(error):
             return None
         raise
-
-
-def _refuse_too_much(shown: str, content: bytes) -> None:
-    """Raise if the variables of a MATLAB file unpack to more than can be read."""
-    order: Any = "big" if content[126:128] == b"MI" else "little"
-    size, start = len(content), MAT_HEADER
-    while content[:10] in MATLAB and start + 8 <= len(content):
-        kind = int.from_bytes(content[start : start + 4], order)
-        end = start + 8 + int.from_bytes(content[start + 4 : start + 8], order)
-        inflate, packed = zlib.decompressobj(), content[start + 8 : end]
-        while kind == COMPRESSED and packed:
-            size += len(inflate.decompress(packed, CHUNK))
-            packed = inflate.unconsumed_tail
-            refuse_too_large(shown, size)
-        start = end
-
-
-def _matlab(value: Any) -> Any:
-    """Return a variable of MATLAB as an array of numbers or text, a dict of fields, or None."""
-    if type(value) is not np.ndarray:
-        return None  # tables, dates and other objects, of which the file says nothing legible
-    if value.dtype.names:
-        if value.size == 1:
-            return {name: _matlab(value[name].flat[0]) for name in value.dtype.names}
-        return {name: _matlab(value[name].reshape(-1, 1)) for name in value.dtype.names}
-    if value.dtype == object:
-        return _cells(value)
-    if value.dtype.kind == "U":
-        return np.char.strip(value)
-    if value.dtype.kind == "f" and (np.abs(value) < 2**53).all() and (value == value.round()).all():
-        return value.astype(np.int64)  # MATLAB's numbers are floats by nature
-    return value if value.dtype.kind in "biuf" else None
-
-
-def _cells(value: np.ndarray) -> np.ndarray | None:
-    """Return a cell array as one of numbers or text; empty cells are empty text."""
-    cells = [_matlab(cell) for cell in value.flat]
-    if not all(isinstance(cell, np.ndarray) and cell.size < 2 for cell in cells):
-        return None
-    plain = [cell.item() if cell.size else "" for cell in cells]
-    if not all(isinstance(cell, (int, float)) for cell in plain):
-        plain = [str(cell) for cell in plain]
-    return np.array(plain).reshape(value.shape)
 
 
 def _choose(shown: str, variables: Variables, choice: str | None) -> Table:

@@ -211,11 +211,11 @@ function tiles() {
 
 function itemsSection() {
   const columns = [{ name: "item", value: (i) => data.labels[i], node: itemButton }];
-  if (data.raw_labels) columns.push({ name: "label", value: (i) => data.raw_labels[i], text: (i) => data.raw_labels[i] });
   const numeric = (name, values, text) => columns.push({ name, value: (i) => values[i], text: (i) => text(values[i]), isNumber: true });
   if (hasAccuracy) numeric("accuracy", data.accuracy, percent);
   if (hasTriplets) numeric("triplets", data.triplets, count);
   for (const column of data.columns) columns.push({ name: column.name, value: (i) => (column.numbers ? column.numbers[i] : column.codes[i] < 0 ? null : column.names[column.codes[i]]), text: (i) => columnText(column, i), isNumber: Boolean(column.numbers) });
+  if (data.raw_labels) columns.push({ name: "label", value: (i) => data.raw_labels[i], text: (i) => data.raw_labels[i] });
   const title = hasAccuracy ? "Share of the triplets of an item that the map gets right. Choose an item to see it on the map." : "Choose an item to see it on the map.";
   const list = table(columns, n, title, hasAccuracy ? 1 : 0, 20);
   section("items", hasAccuracy ? "Accuracy per item" : "Items", hasAccuracy ? el("div", { className: "side" }, list, histogram(data.accuracy, "items")) : list);
