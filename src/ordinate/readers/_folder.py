@@ -105,7 +105,8 @@ def _together(shown: str, tables: list[Table]) -> Table:
 
 def _have_names(shown: str, names: list[str], tables: list[Table]) -> bool:
     """Tell whether columns have names in all files, or in none; raise if only some have."""
-    bare = [table.header is None or _first_line_is_data(table, tables) for table in tables]
+    below = _first_cells_below(tables)
+    bare = [table.header is None or _first_line_is_data(table, below) for table in tables]
     if any(bare) and not all(bare):
         usual = sum(bare) * 2 > len(bare)
         odd = names[bare.index(not usual)]
@@ -116,18 +117,32 @@ def _have_names(shown: str, names: list[str], tables: list[Table]) -> bool:
     return not any(bare)
 
 
-def _first_line_is_data(table: Table, tables: list[Table]) -> bool:
+def _first_line_is_data(table: Table, below: set[tuple[int, int, str]]) -> bool:
     """Tell whether a line that may be names holds numbers, images, or what occurs below, too."""
     if not table.undecided:
         return False
-    alike = [t for t in tables if t.undecided and t.data.num_columns == table.data.num_columns]
-    for k, cell in enumerate(table.header or []):
-        if cell.lower().endswith(IMAGES) or _is_number(cell):
-            return True
-        below = (pc.utf8_trim_whitespace(other.data.column(k).slice(1)) for other in alike)
-        if cell and any(pc.any(pc.equal(column, cell)).as_py() for column in below):
-            return True
-    return False
+    width = table.data.num_columns
+    return any(
+        cell.lower().endswith(IMAGES) or _is_number(cell) or (width, k, cell) in below
+        for k, cell in enumerate(table.header or [])
+    )
+
+
+def _first_cells_below(tables: list[Table]) -> set[tuple[int, int, str]]:
+    """Return width of table, column and cell of first lines that other lines of any file repeat."""
+    alike: dict[int, list[Table]] = {}
+    for table in tables:
+        if table.undecided:
+            alike.setdefault(table.data.num_columns, []).append(table)
+    found = set()
+    for width, group in alike.items():
+        for k in range(width):
+            first = pa.array({(table.header or [])[k] for table in group} - {""}, pa.string())
+            chunks = [c for table in group for c in table.data.column(k).slice(1).chunks]
+            cells = pc.utf8_trim_whitespace(pa.chunked_array(chunks, pa.string()))
+            again = cells.filter(pc.is_in(cells, value_set=first)).unique()
+            found |= {(width, k, cell) for cell in again.to_pylist()}
+    return found
 
 
 def _same_width(shown: str, names: list[str], tables: list[Table]) -> list[pa.Table]:
