@@ -172,6 +172,12 @@ def test_what_matlab_has(tmp_path):
     assert named(read(path, table="data").triplets) == ["1|2|3", "4|3|1"]
     with pytest.raises(ReadError, match=r"'data' \(struct of \['anchor', 'near', 'far'\]\)"):
         read(path)
+    savemat(path, {"data": {"rows": ROWS, "choice": ROWS[:, 1]}})
+    with pytest.raises(ReadError, match=r"'data.choice' .* table='data.rows'"):
+        read(path)
+    assert named(read(path, table="data.rows", first_id=1).triplets) == ["1|2|3", "4|3|1"]
+    with pytest.raises(ReadError, match=r"no variable 'row'; it has 'data.rows'"):
+        read(path, table="data.row")
     records = np.array(
         [("cat", "lynx", 1.0), ("dog", "fox", 2.0)],
         dtype=[("anchor", object), ("near", object), ("far", object)],

@@ -131,7 +131,7 @@ def read(
         Answers faster than this, in the unit of the file, are dropped.
     table : str, optional
         Which one, in a file that holds several: the sheet of a workbook, the variable of a .mat or
-        .npz file, the file within a zip file.
+        .npz file (``"data.rows"`` for a field of a struct), the file within a zip file.
 
     Returns
     -------

@@ -53,16 +53,22 @@ def _load(file: Any) -> np.ndarray | None:
         raise
 
 
-def _choose(shown: str, variables: Variables, choice: str | None) -> Table:
-    """Return the variable chosen, the only one of ids, or vectors of equal length as columns."""
+def _choose(shown: str, variables: Variables, choice: str | None, within: str = "") -> Table:
+    """Return the variable chosen, the only one of ids, or vectors of equal length as columns.
+
+    ``within`` is the struct, with a point, whose fields the variables are.
+    """
     if choice is not None and choice not in variables:
-        raise ReadError(f"{shown} has no variable {choice!r}; it has {_list(variables)}")
+        outer, _, field = choice.partition(".")
+        if field and isinstance(variables.get(outer), dict):
+            return _choose(shown, variables[outer], field, f"{within}{outer}.")
+        raise ReadError(f"{shown} has no variable {choice!r}; it has {_list(variables, within)}")
     if choice is None and len(variables) == 1:
         (choice,) = variables
     if choice is not None:
         value = variables[choice]
         if isinstance(value, dict):
-            return _choose(shown, value, None)
+            return _choose(shown, value, None, f"{within}{choice}.")
         if value is None:
             raise ReadError(
                 f"{shown}: {choice!r} holds objects, which are not read; save numbers, text or a "
@@ -79,10 +85,12 @@ def _choose(shown: str, variables: Variables, choice: str | None) -> Table:
     columns = {n: v for n, v in vectors.items() if v is not None and len(v) == longest}
     if not ids and longest > 1 and len(columns) > 2:
         return _noting(typed(shown, pa.table(columns)), variables, columns)
+    if not variables:
+        raise ReadError(f"{shown} holds no variables")
+    example = f"{within}{(ids or list(variables))[0]}"
     raise ReadError(
-        f"{shown} holds {_list(variables)}. Choose one by table=, as in "
-        f"table={(ids or list(variables) or ['...'])[0]!r}, or save what belongs together as "
-        "columns of one table"
+        f"{shown} holds {_list(variables, within)}. Choose one by table=, as in "
+        f"table={example!r}, or save what belongs together as columns of one table"
     )
 
 
@@ -130,7 +138,7 @@ def _noting(table: Table, variables: Variables, used: Any) -> Table:
     return table
 
 
-def _list(variables: Variables) -> str:
+def _list(variables: Variables, within: str) -> str:
     """Describe variables for a message."""
 
     def kind(value: Any) -> str:
@@ -138,4 +146,4 @@ def _list(variables: Variables) -> str:
             return f"{' x '.join(map(str, value.shape))} {value.dtype}"
         return "objects" if value is None else f"struct of {list(value)}"
 
-    return ", ".join(f"{name!r} ({kind(v)})" for name, v in variables.items()) or "no variables"
+    return ", ".join(f"{within + name!r} ({kind(v)})" for name, v in variables.items())
