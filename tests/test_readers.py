@@ -694,6 +694,10 @@ def test_columns_aligned_with_blanks(text, tmp_path):
     assert named(read(write(tmp_path, text), layout="plain").triplets) == ["1|2|3", "10|20|30"]
 
 
+def test_a_single_line_without_an_end(tmp_path):
+    assert named(read(write(tmp_path, "1,2,3"), layout="plain").triplets) == ["1|2|3"]
+
+
 def test_importing_readers_is_public():
     assert readers.read is read
     assert ordinate.readers is readers

@@ -78,6 +78,8 @@ def read_text(shown: str, content: bytes) -> Table:
     if delimiter == " " and loose and not quoted:
         content = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", content)
         content = re.sub(rb"[ \t]+", b" ", content)
+    if b"\n" not in content:
+        content += b"\n"  # Arrow does not see a single line without an end
     bad: list[Any] = []
 
     def skip(row: Any) -> str:
