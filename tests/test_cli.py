@@ -463,7 +463,7 @@ def test_colours_do_not_overwrite_coordinates(run, answers):
     found = read_map("out/embedding.csv")
     assert set(found.columns["items_dim2"]) == {9}
     assert np.ptp(found.points[:, 1]) > 0
-    Path("items.csv").write_text("label,kind\nKäse 1,a\nKäse 1,b\n", encoding="utf-8")
+    Path("items.csv").write_text(f"label,kind\n{rows}Käse 1,b\n", encoding="utf-8")
     result = run("fit", answers, "-o", "x", "--items", "items.csv", "--colour", "kind", code=3)
     assert "more than once" in result.stderr
 

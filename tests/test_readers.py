@@ -543,7 +543,7 @@ def test_bad_json(text, message, tmp_path):
 def test_bad_paths(tmp_path):
     with pytest.raises(ReadError, match="there is no such file"):
         read(tmp_path / "nothing.csv")
-    with pytest.raises(ReadError, match="is a directory"):
+    with pytest.raises(ReadError, match="holds no file that can be read .it is empty."):
         read(tmp_path)
     with pytest.raises(ReadError, match="cannot be read"):
         read("a\0b")
@@ -692,6 +692,10 @@ def test_rows_are_never_lost_silently(tmp_path):
 )
 def test_columns_aligned_with_blanks(text, tmp_path):
     assert named(read(write(tmp_path, text), layout="plain").triplets) == ["1|2|3", "10|20|30"]
+
+
+def test_a_single_line_without_an_end(tmp_path):
+    assert named(read(write(tmp_path, "1,2,3"), layout="plain").triplets) == ["1|2|3"]
 
 
 def test_importing_readers_is_public():

@@ -13,9 +13,9 @@ def as_triplets(data: Any, *, n_items: int | None = None) -> Triplets:
     Parameters
     ----------
     data : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or path of a file
-        A table must have the columns anchor, near and far. A file may be of any layout that
-        :func:`ordinate.readers.read` finds by itself; a warning repeats what it notes, such as
-        dropped rows.
+        A table must have the columns anchor, near and far. A file, or a folder of files, may be of
+        any layout that :func:`ordinate.readers.read` finds by itself; a warning repeats what it
+        notes, such as dropped rows.
     n_items : int, optional
         The number of items, if some may occur in no row. Integers in tables and files are then
         ids ``0..n_items-1``.

@@ -10,6 +10,7 @@ import numpy as np
 from ordinate._checks import check_choice
 from ordinate._writing import whole_file
 from ordinate.drawing import GREY, Column, check_map, match_images, read_column
+from ordinate.items import display_names
 from ordinate.panels import INK, Scene, colour_map, draw_panel, look, margins, text_sizes
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def plot_map(
     points: Any,
     labels: Any = None,
     *,
+    names: Any = None,
     images: Mapping | None = None,
     colour: Any = None,
     colour_name: str | None = None,
@@ -48,7 +50,10 @@ def plot_map(
     ----------
     points : array-like, shape (n, d)
     labels : sequence, shape (n,), optional
-        Long ones are wrapped and cut short.
+        Long ones are wrapped and cut short. A folder or an ending of pictures that all share is not
+        shown.
+    names : sequence, shape (n,), optional
+        What to show instead, as :func:`ordinate.items.display_names` has it.
     images : mapping of label to path or array, optional
         Thumbnails, drawn in place of markers.
     colour : sequence, shape (n,), optional
@@ -74,14 +79,15 @@ def plot_map(
     >>> sorted(text.get_text() for text in figure.axes[0].texts)
     ['bus', 'cat', 'lynx']
     """
-    X, names, placed = check_map(points, labels)
+    X, own, placed = check_map(points, labels)
+    shown_names = None if own is None else display_names(own, names)[0]
     rows, wide = np.flatnonzero(placed), _millimetres(width)
     shorten = str if X.shape[1] == 1 else _shorten  # a line sees to the length of its labels
     column = None if colour is None else read_column(colour_name or "", colour, len(X))
     shown = Scene(
         X=X[rows],
-        labels=None if names is None else [shorten(names[row]) for row in rows],
-        images=match_images(images, None if names is None else [names[row] for row in rows]),
+        labels=None if shown_names is None else [shorten(shown_names[row]) for row in rows],
+        images=match_images(images, None if own is None else [own[row] for row in rows]),
         column=None if column is None else _rows_of(column, rows),
         font_size=font_size,
         radius=float(np.clip(30 / len(rows) ** 0.5, 1.0, 2.4) * min(1, wide / 180) ** 0.3),

@@ -24,6 +24,7 @@ from ordinate.drawing import (
     read_column,
     thumbnail,
 )
+from ordinate.items import display_names
 
 SCRIPTS = ("tools.js", "charts.js", "map.js", "labels.js", "controls.js", "page.js")
 DIGITS = 5  # significant, of coordinates: a thousandth of a pixel
@@ -34,6 +35,7 @@ def html_report(
     labels: Any = None,
     *,
     title: str,
+    names: Any = None,
     accuracy_per_item: Any = None,
     triplets_per_item: Any = None,
     images: Mapping | None = None,
@@ -54,8 +56,11 @@ def html_report(
     points : array-like, shape (n, d)
         The map, used as given. Items of rows with NaN are listed, but not drawn.
     labels : sequence, shape (n,), optional
-        Numbers from 0 where not given.
+        Numbers from 0 where not given. A folder or an ending of pictures that all share is shown
+        only beside an item's other properties.
     title : str
+    names : sequence, shape (n,), optional
+        What to call the items instead, as :func:`ordinate.items.display_names` has it.
     accuracy_per_item, triplets_per_item : array-like, shape (n,), optional
         Share of an item's triplets that the map gets right, NaN where unknown, and their number.
     images : mapping of label to path or array, optional
@@ -92,18 +97,20 @@ def html_report(
     >>> page.splitlines()[0]
     '<!doctype html>'
     """
-    X, names, _ = check_map(points, labels)
+    X, own, _ = check_map(points, labels)
     n = len(X)
-    names = [str(row) for row in range(n)] if names is None else names
+    own = [str(row) for row in range(n)] if own is None else own
+    shown = display_names(own, names)[0]
     per_item = {"accuracy": accuracy_per_item, "triplets": triplets_per_item}
     data: dict[str, Any] = {
-        "labels": names,
+        "labels": shown,
+        "raw_labels": None if shown == own else own,
         "points": [[_rounded(value) for value in axis] for axis in _hide_unplaced(X).T],
         "accuracy": _numbers("accuracy_per_item", accuracy_per_item, n),
         "triplets": _numbers("triplets_per_item", triplets_per_item, n),
         "colour": _first_colour(colour, columns or {}, per_item),
         "columns": [_column(read_column(name, v, n)) for name, v in (columns or {}).items()],
-        "images": _pictures(match_images(images, names)),
+        "images": _pictures(match_images(images, own)),
         "participants": [_participant(person) for person in participants or ()],
         "history": [_number(value) for value in ([] if history is None else history)],
         "summary": [[str(part).strip() for part in line] for line in summary or ()],

@@ -61,11 +61,12 @@ class Story(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """How items look in figures: pictures by label, columns, and which of them gives colours."""
+    """How items look: pictures by label, columns, which of them gives colours, and names."""
 
     images: Mapping[str, Path] | None = None
     columns: Mapping[str, list] = {}
     colour_name: str | None = None
+    names: list | None = None
 
     @property
     def colour(self) -> list | None:
@@ -75,8 +76,9 @@ class Looks(NamedTuple):
     def beside_ours(self) -> "Looks":
         """The same, each column with a name that none of a map's own has."""
         names: dict[str | None, str] = {}
-        for name in self.columns:
-            free = _free_name(name)
+        for name, values in self.columns.items():
+            shown = name == "name" and values == self.names
+            free = name if shown else _free_name(name)
             while free in names.values():
                 free = f"items_{free}"
             names[name] = free
@@ -99,12 +101,15 @@ def write_run(
         "accuracy": analysis.accuracy_per_item.round(4),
     }
     looks = looks.beside_ours()
-    write_map(folder / "embedding.csv", labels, model.embedding_, columns | dict(looks.columns))
+    named = {} if looks.names is None else {"name": looks.names}
+    more = columns | named | dict(looks.columns)
+    write_map(folder / "embedding.csv", labels, model.embedding_, more)
     write_model(folder / "model.json", model)
     tell("figure")
     figure = plot_map(
         model.embedding_,
         labels,
+        names=looks.names,
         images=looks.images,
         colour=looks.colour,
         colour_name=looks.colour_name,
@@ -205,6 +210,7 @@ def _page(
         analysis.model.embedding_,
         labels,
         title=story.title,
+        names=looks.names,
         accuracy_per_item=columns["accuracy"] if analysis.held_out else None,
         triplets_per_item=columns["triplets"],
         images=looks.images,
@@ -228,7 +234,7 @@ def _page(
 
 def _free_name(name: str) -> str:
     """Return a name for a column of items that none of ours has."""
-    ours = name in ("label", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
+    ours = name in ("label", "name", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
     return f"items_{name}" if ours else name
 
 

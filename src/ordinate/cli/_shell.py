@@ -16,7 +16,9 @@ import typer
 
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 
-File = Annotated[Path, typer.Argument(help="The file with the answers.", show_default=False)]
+File = Annotated[
+    Path, typer.Argument(help="The file with the answers, or a folder of them.", show_default=False)
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -46,8 +48,10 @@ Excluded = Annotated[
 MinTime = Annotated[
     float | None, typer.Option(help="Leave out answers faster than this, in the file's unit.")
 ]
-
-
+TableName = Annotated[
+    str | None,
+    typer.Option(help="Which sheet, variable or file, where a file holds several tables."),
+]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Memory to stay within, as in 4GiB; by default half of what is.")
 ]
@@ -122,6 +126,10 @@ def as_options(message: str) -> str:
     """Name options as they are written here: ``layout='plain'`` is ``--layout plain``."""
     message = message.replace("ordinate.readers.LAYOUTS", "`ordinate check --help`")
     message = re.sub(r"\bcolumns=(\{.*?\})", _columns_option, message)
+    message = re.sub(
+        r"\btable=(['\"])(.*?)\1", lambda found: f"--table {shlex.quote(found[2])}", message
+    )
+    message = message.replace(" table=", " --table")
     return ARGUMENT.sub(_option, message)
 
 

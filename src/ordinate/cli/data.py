@@ -23,6 +23,7 @@ class Options(NamedTuple):
     keep_checks: bool
     exclude_participants: str | None
     min_response_time: float | None
+    table: str | None
     memory_limit: str | None = None
 
     @classmethod
@@ -32,7 +33,7 @@ class Options(NamedTuple):
 
     def given(self) -> list[str]:
         """Names of the options that were given and that only readers understand."""
-        plain = Options("auto", None, None, None, None, False, None, None, self.memory_limit)
+        plain = Options("auto", None, None, None, None, False, None, None, None, self.memory_limit)
         return [
             f"--{name.replace('_', '-')}"
             for name, value, usual in zip(self._fields, self, plain, strict=True)
@@ -86,6 +87,7 @@ def read_answers(file: Path, options: Options) -> Any:
         keep_checks=options.keep_checks,
         exclude_participants=shell.names(options.exclude_participants),
         min_response_time=options.min_response_time,
+        table=options.table,
     )
     return reading._replace(notes=[shell.as_options(note) for note in reading.notes])
 
@@ -101,6 +103,7 @@ def check(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    table: shell.TableName = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
@@ -156,6 +159,7 @@ def convert(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    table: shell.TableName = None,
     fast: Annotated[bool, typer.Option("--fast", help="Write the fast layout.")] = False,
     memory_limit: shell.MemoryLimit = None,
     force: shell.Force = False,

@@ -10,14 +10,10 @@ import typer
 
 from ordinate.cli import _shell as shell
 from ordinate.cli.data import Options, find_stored, read_answers
-from ordinate.cli.maps import Colour, Images, Items, find_looks
+from ordinate.cli.maps import Colour, Images, Items, Name, find_looks
 
 JUDGED = "--folds 0 judges nothing"
 FILES = ("embedding.csv", "embedding.png", "embedding.svg", "model.json", "report.html", "run.json")
-ENDINGS = {
-    *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".npy", ".parquet", ".feather", ".arrow"),
-    *(".gz", ".zip"),
-}
 
 
 @shell.command
@@ -39,9 +35,11 @@ def fit(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    table: shell.TableName = None,
     images: Images = None,
     items: Items = None,
     colour: Colour = None,
+    name: Name = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
@@ -78,13 +76,16 @@ def fit(
     ```
     ordinate fit responses.csv
     ordinate fit letters.csv -d 3 -o letters-3d --method tste
-    ordinate fit answers.csv --images pictures/ --items items.csv --colour kind
+    ordinate fit answers.csv --images pictures/ --items items.csv --colour kind --name title
+    ordinate fit participants/
     ```
     """
+    from ordinate._endings import stem
     from ordinate._writing import check_replaceable
     from ordinate.backends.compiling import compile_beside
 
-    folder = file.with_name(f"{stem(file.name)}-map") if output is None else output
+    named = file if file.name not in ("", "..") else file.resolve()
+    folder = named.with_name(f"{stem(named.name)}-map") if output is None else output
     if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force)
@@ -99,7 +100,8 @@ def fit(
         stages.begin("reading")
         source = read_source(file, options, dimensions)
         triplets = source.triplets
-        looks = find_looks([str(label) for label in triplets.labels], images, items, colour)
+        labels = [str(label) for label in triplets.labels]
+        looks = find_looks(labels, images, items, colour, name, quiet=quiet)
         choice = methods.choose(
             triplets,
             dimensions,
@@ -121,7 +123,7 @@ def fit(
             "device": result.model.device_,
         }
         story = Story(
-            title=title or file.name,
+            title=title or named.name,
             method=choice.name,
             reason=choice.reason,
             settings=plain(choice.estimator.get_params(deep=False)) | used,
@@ -194,13 +196,6 @@ def analysed(
         )
     tell("the map, streamed")
     return analysis.analyse_stored(estimator, source.triplets)
-
-
-def stem(name: str) -> str:
-    """Return a file's name without the endings of formats."""
-    while Path(name).suffix.lower() in ENDINGS:
-        name = Path(name).stem
-    return name
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,11 @@ Images = Annotated[
     Path | None, typer.Option(help="Folder with a picture per item, named by its label.")
 ]
 Items = Annotated[
-    Path | None, typer.Option(help="CSV about the items: a column label, and others.")
+    Path | None, typer.Option(help="File about the items: a column of labels, and others.")
+]
+Name = Annotated[
+    str | None,
+    typer.Option(help="Column with the names to show; by default name, if there is one."),
 ]
 Colour = Annotated[
     str | None, typer.Option("--colour", "--color", help="Column to colour the items by.")
@@ -35,6 +39,7 @@ def plot(
     images: Images = None,
     items: Items = None,
     colour: Colour = None,
+    name: Name = None,
     title: Annotated[str | None, typer.Option(help="Title above the map.")] = None,
     caption: Annotated[str | None, typer.Option(help="Text below the map.")] = None,
     width: Annotated[str, typer.Option(help="column, page or a number of mm.")] = "page",
@@ -58,10 +63,11 @@ def plot(
             f"{path} exists: -o names another, --force replaces it", shell.UNWRITABLE
         )
     found = _read(embedding)
-    looks = find_looks(found.labels, images, items, colour, found.columns)
+    looks = find_looks(found.labels, images, items, colour, name, found.columns, quiet)
     figure = plot_map(
         found.points,
         found.labels,
+        names=looks.names,
         images=looks.images,
         colour=looks.colour,
         colour_name=looks.colour_name,
@@ -85,6 +91,7 @@ def score(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    table: shell.TableName = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
@@ -133,29 +140,60 @@ def find_looks(
     images: Path | None,
     items: Path | None,
     colour: str | None,
+    name: str | None = None,
     known: dict[str, list] | None = None,
+    quiet: bool = False,
 ) -> Any:
-    """Find pictures and colours of items, by their labels."""
+    """Find pictures, colours and names of items, by their labels."""
     from ordinate.run_folder import Looks
 
     columns = dict(known or {})
     if items is not None:
-        columns |= _item_columns(items, labels)
-    if colour is not None and colour not in columns:
-        raise shell.CommandError(
-            f"there is no column {colour!r} to colour by; --items names a CSV with a column label "
-            f"and others. Known: {', '.join(columns) or 'none'}",
-            shell.WRONG_USE,
-        )
-    if colour is not None and all(value is None for value in columns[colour]):
-        raise shell.CommandError(f"the column {colour!r} has no values", shell.WRONG_USE)
+        columns |= _item_columns(items, labels, quiet)
+    if colour is not None:
+        _column(columns, colour, "to colour by")
+    names = _names(columns, name, labels, quiet)
     pictures = None if images is None else _pictures(images, labels)
     if pictures is not None and len(pictures) < len(labels):
         bare = [label for label in labels if label not in pictures]
         shell.say(
-            f"note: pictures for {len(pictures):,} of {len(labels):,} items; none for {bare[:5]}"
+            f"note: pictures for {len(pictures):,} of {len(labels):,} items; none for {bare[:5]}",
+            quiet,
         )
-    return Looks(pictures, columns, colour)
+    return Looks(pictures, columns, colour, names)
+
+
+def _column(columns: dict[str, list], name: str, purpose: str) -> list:
+    if name not in columns:
+        raise shell.CommandError(
+            f"there is no column {name!r} {purpose}; --items names a file with a column of labels "
+            f"and others. Known: {', '.join(columns) or 'none'}",
+            shell.WRONG_USE,
+        )
+    if all(value is None for value in columns[name]):
+        raise shell.CommandError(f"the column {name!r} has no values", shell.WRONG_USE)
+    return columns[name]
+
+
+def _names(
+    columns: dict[str, list], name: str | None, labels: list[str], quiet: bool
+) -> list | None:
+    """Names to show: of the column asked for, or of one called name; None to show labels."""
+    from ordinate.items import display_names
+
+    if name is None:
+        known = [column for column in columns if column.strip().lower() == "name"]
+        known = [column for column in known if any(columns[column])]
+        if len(known) != 1:
+            return None
+        (name,) = known
+        shell.say(f"note: items are shown by column {name!r}; --name label shows labels", quiet)
+    elif name == "label":
+        return None
+    names = _column(columns, name, "with names")
+    for note in display_names(labels, names)[1]:
+        shell.say(f"note: {note}", quiet)
+    return names
 
 
 def _pictures(folder: Path, labels: list[str]) -> dict[str, Path]:
@@ -193,41 +231,21 @@ def _check_picture(path: Path) -> None:
         raise shell.CommandError(f"{path} is not a picture: {error}", shell.UNREADABLE) from None
 
 
-def _item_columns(path: Path, labels: list[str]) -> dict[str, list]:
-    """Columns of a CSV about items, in the order of the labels."""
-    import pyarrow as pa
-    from pyarrow import csv
+def _item_columns(path: Path, labels: list[str], quiet: bool) -> dict[str, list]:
+    """Columns of a file about items, in the order of the labels."""
+    from ordinate.items import read_items
+    from ordinate.readers import ReadError
 
     try:
-        options = csv.ConvertOptions(column_types={"label": pa.string()})
-        read = csv.read_csv(path, convert_options=options)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise shell.CommandError(f"--items {path}: {error}", shell.UNREADABLE) from None
-    header = [name or f"column {k}" for k, name in enumerate(read.column_names, start=1)]
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise shell.CommandError(
-            f"--items {path} has more than one column {', '.join(twice)}: rename or remove one",
-            shell.UNREADABLE,
-        )
-    table = read.rename_columns(header).to_pydict()
-    if "label" not in table:
-        raise shell.CommandError(
-            f"--items {path} needs a column label; it has {', '.join(table)}", shell.UNREADABLE
-        )
-    names = table.pop("label")
-    row_of = {label: row for row, label in enumerate(names)}
-    if len(row_of) < len(names):
-        raise shell.CommandError(
-            f"--items {path}: some labels occur more than once", shell.UNREADABLE
-        )
-    missing = [label for label in labels if label not in row_of]
-    if missing:
-        raise shell.CommandError(
-            f"--items {path} lacks {len(missing):,} items: {missing[:10]}", shell.UNREADABLE
-        )
-    rows = [row_of[label] for label in labels]
-    return {name: [values[row] for row in rows] for name, values in table.items()}
+        found = read_items(path, labels)
+    except ReadError as error:
+        # One option chooses among tables, and that is for the answers.
+        several = str(error).split(" Choose one by")
+        remedy = " Save the one about items as a file of its own" if several[1:] else ""
+        raise shell.CommandError(f"--items {several[0]}{remedy}", shell.UNREADABLE) from None
+    for note in found.notes:
+        shell.say(f"note: --items {path}: {note}", quiet)
+    return found.columns
 
 
 def _read(path: Path) -> Any:

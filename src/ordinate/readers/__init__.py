@@ -22,7 +22,7 @@ from ordinate.readers import (
     selection,
     votes,
 )
-from ordinate.readers._files import NO_COLUMNS, load
+from ordinate.readers._folder import load
 from ordinate.readers._layout import (
     WEIGHT,
     Layout,
@@ -30,10 +30,12 @@ from ordinate.readers._layout import (
     check_roles,
     clean,
     may_be_header,
+    note_files,
     three_bare_columns,
 )
 from ordinate.readers._missing import best_fits
 from ordinate.readers._table import ReadError, Table
+from ordinate.readers._text import NO_COLUMNS
 from ordinate.triplets import Triplets
 
 ReadError.__module__ = __name__  # where users find it
@@ -95,15 +97,18 @@ def read(
     keep_checks: bool = False,
     exclude_participants: Iterable[Any] = (),
     min_response_time: float | None = None,
+    table: str | None = None,
 ) -> Reading:
-    r"""Read triplets from a file of any layout in :data:`LAYOUTS`.
+    r"""Read triplets from a file of any layout in :data:`LAYOUTS`, or from a folder of such files.
 
-    CSV, TSV and text separated by semicolons, bars or blanks; Parquet, Feather, Arrow, .npy, JSON
-    and JSON lines; each also within gzip or zip.
+    CSV, TSV and text separated by semicolons, bars or blanks; Parquet, Feather, Arrow, JSON and
+    JSON lines; .xlsx, .mat, .npy and .npz; each also within gzip or zip.
 
     Parameters
     ----------
     path : str or path
+        A file, or a folder whose files have the same columns. Where no column names the
+        participants, each of several files is a participant of its own.
     layout : str
         The name of a layout, or "auto" to find it from the columns.
     columns : mapping of str to str or int, optional
@@ -124,6 +129,9 @@ def read(
         Participants whose answers are dropped.
     min_response_time : float, optional
         Answers faster than this, in the unit of the file, are dropped.
+    table : str, optional
+        Which one, in a file that holds several: the sheet of a workbook, the variable of a .mat or
+        .npz file (``"data.rows"`` for a field of a struct), the file within a zip file.
 
     Returns
     -------
@@ -157,17 +165,23 @@ def read(
     options = Options(
         first_id, odd, positive, keep_checks, tuple(exclude_participants), min_response_time
     )
-    table = load(path)
-    if table.array is not None and first_id is None:
+    return _read(load(path, table), layout, columns, options)
+
+
+def _read(
+    table: Table, layout: str, columns: Mapping[str, str | int] | None, options: Options
+) -> Reading:
+    if table.array is not None and options.first_id is None:
         options = replace(options, first_id=_first_position(table.path, int(table.array.min())))
     try:
         table = table.mapped(columns) if columns else table
-        table, found = _find(table, layout, odd, bool(columns))
+        table, found = _find(table, layout, options.odd, bool(columns))
         n_rows = len(table.rows)
         clean(table, options)
         triplets = found.parse(table, options)
         if triplets.weight is None and table.column(WEIGHT) is not None:
             table.notes.append(f"the column weight is not read in layout {found.name}")
+        note_files(table)
     except ReadError:
         raise
     # The last is pyarrow's word for values that it cannot compare or convert.

@@ -1,46 +1,36 @@
-"""From a file to a table: formats told by content, not by name; text is read by Arrow."""
+"""From a file to a table: formats are told by content, not by name."""
 
-import csv
-import gzip
 import io
 import json
 import os
-import re
-import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
+from ordinate.readers import _sheets, _variables
+from ordinate.readers._matlab import is_mat
+from ordinate.readers._packed import is_npz, is_workbook, unpack
 from ordinate.readers._table import ReadError, Table
+from ordinate.readers._text import JSON_LINES, read_json, read_text, typed
 
-DELIMITERS = ("\t", ",", ";", "|", " ")
-SAMPLE_BYTES, SAMPLE_ROWS = 1 << 16, 50
-# Of the sample's lines, how many must have as many fields as the first for a delimiter to count.
-MOST_LINES = 0.5
-LOOSE_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
-NO_COLUMNS = (
-    "no three columns were found; fields are separated by comma, tab, semicolon, bar or blank"
-)
-JSON_LINES = (".jsonl", ".ndjson")
+KNOWN = "CSV, TSV, JSON, Parquet, Feather, Arrow, .xlsx, .mat, .npy and .npz"
 
 
-def load(path: Any) -> Table:
-    """Read a file of any format, or raise :class:`ReadError` with one message."""
+def load(path: Any, choice: str | None = None) -> Table:
+    """Read a file of any format, or raise :class:`ReadError` with one message.
+
+    ``choice`` names one of the tables of a file that holds several.
+    """
     shown = os.fspath(path)
     try:
         file = Path(shown)
-        if file.is_dir():
-            raise ReadError(f"{shown} is a directory; give one file")
-        content = file.read_bytes()
-        name, content = _unpack(file.name, content)
+        name, content, choice = unpack(shown, file.name, file.read_bytes(), choice)
         if not content or content.isspace():
             raise ReadError(f"{shown}: the file is empty")
-        table = _table(shown, name, content)
+        table = _table(shown, name, content, choice)
     except ReadError:
         raise
     except FileNotFoundError:
@@ -56,39 +46,39 @@ def load(path: Any) -> Table:
     return table
 
 
-def _unpack(name: str, content: bytes) -> tuple[str, bytes]:
-    """Undo gzip and zip."""
-    if content[:2] == b"\x1f\x8b":
-        return re.sub(r"\.gz$", "", name), gzip.decompress(content)
-    if content[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = [
-                entry.filename
-                for entry in archive.infolist()
-                if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
-            ]
-            if len(names) != 1:
-                raise ReadError(f"{name} holds {len(names)} files {names[:10]}; it must hold one")
-            return names[0], archive.read(names[0])
-    return name, content
+def _table(shown: str, name: str, content: bytes, choice: str | None) -> Table:
+    """Read a file that may hold several tables, else one of a single table."""
+    if is_workbook(content):
+        return _sheets.read_workbook(shown, content, choice)
+    if is_npz(content):
+        return _variables.read_npz(shown, content, choice)
+    if is_mat(name, content):
+        return _variables.read_mat(shown, content, choice)
+    if choice is not None:
+        raise ReadError(
+            f"{shown} holds a single table, so that table={choice!r} chooses nothing: leave it out"
+        )
+    return _single(shown, name, content)
 
 
-def _table(shown: str, name: str, content: bytes) -> Table:
+def _single(shown: str, name: str, content: bytes) -> Table:
     if content[:4] == b"PAR1":
-        return _typed(shown, pa.parquet.read_table(pa.BufferReader(content)))
+        return typed(shown, pa.parquet.read_table(pa.BufferReader(content)))
     if content[:6] == b"ARROW1" or content[:4] == b"FEA1":
-        return _typed(shown, pa.feather.read_table(pa.BufferReader(content)))
+        return typed(shown, pa.feather.read_table(pa.BufferReader(content)))
     if content[:4] == b"\xff\xff\xff\xff":
-        return _typed(shown, pa.ipc.open_stream(pa.BufferReader(content)).read_all())
+        return typed(shown, pa.ipc.open_stream(pa.BufferReader(content)).read_all())
     if content[:6] == b"\x93NUMPY":
-        return _array(shown, np.load(io.BytesIO(content), allow_pickle=False))
+        return _variables.read_npy(shown, io.BytesIO(content))
+    if content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+        raise ReadError(
+            f"{shown} is a workbook with a password, or of Excel before 2007 (.xls); save it as "
+            ".xlsx without a password, or as CSV"
+        )
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ReadError(f"{shown} is text in UTF-16; save it as UTF-8")
     if b"\0" in content:
-        raise ReadError(
-            f"{shown} is a binary file of an unknown format; CSV, TSV, JSON, Parquet, Feather and "
-            ".npy can be read"
-        )
+        raise ReadError(f"{shown} is a binary file of an unknown format; {KNOWN} can be read")
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         content.decode()
@@ -97,161 +87,8 @@ def _table(shown: str, name: str, content: bytes) -> Table:
         raise ReadError(f"{shown}, line {line}: the text is not UTF-8; save it as UTF-8") from None
     if content.lstrip()[:1] in (b"{", b"["):
         try:
-            return _json(shown, name, content)
+            return read_json(shown, name, content)
         except json.JSONDecodeError:
             if name.lower().endswith((".json", *JSON_LINES)):
                 raise
-    return _text(shown, content)
-
-
-def _row(i: int) -> str:
-    return f"row {i} (from 0)"
-
-
-def _typed(shown: str, data: pa.Table) -> Table:
-    data.validate(full=True)
-    return Table(shown, data, data.column_names, _row)
-
-
-def _array(shown: str, array: np.ndarray) -> Table:
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype.names:
-        return _typed(shown, pa.table({name: array[name] for name in array.dtype.names}))
-    if array.ndim != 2 or array.dtype.kind not in "iufU":
-        raise ReadError(
-            f"{shown} holds an array of shape {array.shape} and type {array.dtype}; rows of ids, "
-            "shape (m, 3), can be read"
-        )
-    data = pa.table({f"column {k}": np.ascontiguousarray(c) for k, c in enumerate(array.T)})
-    return Table(shown, data, None, _row, array=array if array.dtype.kind in "iu" else None)
-
-
-def _json(shown: str, name: str, content: bytes) -> Table:
-    """Read an object of columns, a list of records or of rows, or one record a line."""
-    lines = content.splitlines()
-    try:
-        data = json.loads(content)
-    except json.JSONDecodeError:
-        if len(lines) < 2 and not name.lower().endswith(JSON_LINES):
-            raise
-        data = [json.loads(line) for line in lines if line.strip()]
-    if isinstance(data, dict) and not any(isinstance(value, list) for value in data.values()):
-        data = [data]
-    if isinstance(data, dict):
-        return _columns(shown, data)
-    if all(isinstance(record, dict) for record in data):
-        names = list(dict.fromkeys(key for record in data for key in record))
-        return _columns(shown, {name: [record.get(name) for record in data] for name in names})
-    widths = {len(row) if isinstance(row, list) else 0 for row in data}
-    if len(widths) != 1 or widths == {0}:
-        raise ReadError(f"{shown}: JSON must hold records, columns, or rows of equal length")
-    columns = {f"column {k}": list(cells) for k, cells in enumerate(zip(*data, strict=True))}
-    return Table(shown, pa.table(columns), None, _row)
-
-
-def _columns(shown: str, columns: dict) -> Table:
-    """Keep the longest lists: others describe something else than the rows."""
-    lists = {name: value for name, value in columns.items() if isinstance(value, list)}
-    longest = max((len(value) for value in lists.values()), default=0)
-    rows = {name: value for name, value in lists.items() if len(value) == longest}
-    table = _typed(shown, pa.table(rows))
-    if len(rows) < len(columns):
-        others = [name for name in columns if name not in rows]
-        table.notes.append(f"not read, since they are no lists of {longest:,} rows: {others[:10]}")
-    return table
-
-
-def _text(shown: str, content: bytes) -> Table:
-    delimiter, n_columns = _delimiter(shown, content[:SAMPLE_BYTES].decode(errors="ignore"))
-    quoted = b'"' in content
-    # Arrow takes each blank for a delimiter; the substitution is slow, so only where needed.
-    loose = content[:1] == b" " or any(blank in content for blank in LOOSE_BLANKS)
-    if delimiter == " " and loose and not quoted:
-        content = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", content)
-        content = re.sub(rb"[ \t]+", b" ", content)
-    bad: list[Any] = []
-
-    def skip(row: Any) -> str:
-        bad.append(row)
-        return "skip"
-
-    data = pa.csv.read_csv(
-        pa.BufferReader(content),
-        read_options=pa.csv.ReadOptions(autogenerate_column_names=True, block_size=1 << 22),
-        parse_options=pa.csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=quoted, invalid_row_handler=skip
-        ),
-        convert_options=pa.csv.ConvertOptions(
-            column_types={f"f{i}": pa.string() for i in range(n_columns)},
-            strings_can_be_null=False,
-            check_utf8=False,
-        ),
-    )
-
-    def place(row: int) -> str:
-        return f"line {_line(content, delimiter, lambda i, cells: i == row)}"
-
-    if bad:
-        width = data.num_columns
-        line = _line(content, delimiter, lambda i, cells: len(cells) != width)
-        raise ReadError(
-            f"{shown}, line {line}: not the {width} fields of line 1 ({len(bad):,} such rows); "
-            f"repair those rows, or quote fields that hold {delimiter!r}"
-        )
-    if data.num_columns != n_columns:
-        raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
-    table = Table(shown, data, None, place, text=True, undecided=True, delimiter=delimiter)
-    table.header = [cell.strip() for cell in table.cells(0, range(n_columns))]
-    last = table.cells(-1, [n_columns - 1])[0]
-    if "\n" in last and not content.rstrip().endswith(b'"'):
-        raise ReadError(f"{shown}: a quote is opened and never closed, or the file is cut off")
-    return table
-
-
-def _delimiter(shown: str, sample: str) -> tuple[str, int]:
-    """Find what separates the fields, and return it with the number of fields of line 1."""
-    found: dict[str, tuple[float, int]] = {}
-    # Two columns are never enough, but their names may tell which is missing.
-    two: dict[str, tuple[float, int]] = {}
-    for delimiter in DELIMITERS:
-        blank = delimiter == " "
-        text = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", sample) if blank else sample
-        records = csv.reader(
-            io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=blank
-        )
-        rows = [row for row, _ in zip(records, range(SAMPLE_ROWS), strict=False) if row]
-        # The sample may end within a line.
-        rows = rows[:-1] if len(rows) > 2 else rows
-        if rows and len(rows[0]) >= 2:
-            share = np.mean([len(row) == len(rows[0]) for row in rows])
-            if len(rows[0]) == 2 and share == 1:
-                two[delimiter] = 1.0, 2
-            elif len(rows[0]) > 2 and share >= MOST_LINES:
-                found[delimiter] = float(share), len(rows[0])
-    found = found or (two if len(two) == 1 else {})
-    if len(found) > 1:
-        found.pop(" ", None)
-    best = max((share for share, _ in found.values()), default=0)
-    found = {delimiter: entry for delimiter, entry in found.items() if entry[0] == best}
-    if not found:
-        raise ReadError(f"{shown}: {NO_COLUMNS}. The file begins {sample[:60]!r}")
-    if len(found) > 1:
-        raise ReadError(
-            f"{shown}: fields may be separated by any of {list(found)}; quote the fields that hold "
-            "another's separator, or save the file with tabs"
-        )
-    ((delimiter, (_, n_columns)),) = found.items()
-    return delimiter, n_columns
-
-
-def _line(content: bytes, delimiter: str, wanted: Any) -> int:
-    """Return the line, from 1, of the first record wanted; for messages only, since it is slow."""
-    records = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=delimiter)
-    start, i = 1, 0
-    for cells in records:
-        if cells:
-            if wanted(i, cells):
-                break
-            i += 1
-        start = records.line_num + 1
-    return start
+    return read_text(shown, content)

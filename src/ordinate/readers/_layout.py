@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ordinate._endings import stem
 from ordinate.readers._table import Items, ReadError, Roles, Table
 from ordinate.triplets import Triplets
 
@@ -138,11 +139,11 @@ def clean(table: Table, options: Options) -> None:
         _drop_fast(table, options.min_response_time)
 
 
-def _participants(table: Table) -> pa.DictionaryArray | None:
-    """Return who gave each answer, or None where the file does not say."""
+def participants(table: Table) -> pa.DictionaryArray | None:
+    """Return who gave each answer, by a column or a file for each; None where nothing says."""
     column = table.column(PARTICIPANT)
     if column is None:
-        return None
+        return _files_as_participants(table)
     others = [n for n in PARTICIPANT[1:] if table.column([n]) not in (None, column)]
     if others:
         table.notes.append(f"participants are not read from column {others[0]!r}")
@@ -156,9 +157,32 @@ def _participants(table: Table) -> pa.DictionaryArray | None:
     return items.columns()[0]
 
 
+def _files_as_participants(table: Table) -> pa.DictionaryArray | None:
+    if table.files is None:
+        return None
+    names = [stem(name) for name in table.files.names]
+    codes = table.files.of(table.rows).astype(np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names))
+
+
+def note_files(table: Table) -> None:
+    """Note what files of a folder stand for, and which of them gave nothing."""
+    if table.files is None:
+        return
+    names = table.files.names
+    if table.column(PARTICIPANT) is None:
+        table.notes.append(
+            f"no column names participants: each of the {len(names):,} files counts as one"
+        )
+    used = np.bincount(table.files.of(table.rows), minlength=len(names)) > 0
+    empty = [name for name, u in zip(names, used, strict=True) if not u]
+    if empty:
+        table.notes.append(f"{len(empty):,} files gave no answer: {', '.join(empty[:10])}")
+
+
 def extras(table: Table, items: Items, options: Options) -> dict[str, Any]:
     """Return what goes with the items of any layout: all labels, and who answered."""
-    return {"labels": _labels(table, items, options), "participant": _participants(table)}
+    return {"labels": _labels(table, items, options), "participant": participants(table)}
 
 
 def _labels(table: Table, items: Items, options: Options) -> range | None:
@@ -183,6 +207,8 @@ def _labels(table: Table, items: Items, options: Options) -> range | None:
 
 def _exclude(table: Table, excluded: tuple) -> None:
     column = table.column(PARTICIPANT)
+    if column is None and table.files is not None:
+        column = pa.chunked_array([_files_as_participants(table)])
     if column is None:
         raise ReadError(
             f"{table.path}: no column names participants to exclude; the columns are "

@@ -40,6 +40,17 @@ class Items(NamedTuple):
         return [self.names[code] for code in self.codes[i] if code >= 0]
 
 
+class Files(NamedTuple):
+    """The files of a folder: their names, and the row that each begins with, all rows counted."""
+
+    names: list[str]
+    starts: np.ndarray
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the place among the names of the file that each row came from."""
+        return np.searchsorted(self.starts, rows, side="right") - 1
+
+
 @dataclass
 class Table:
     """Columns of a file.
@@ -61,6 +72,8 @@ class Table:
     rows : ndarray of int
         The rows of the file that are still in use.
     notes : list of str
+    files : Files or None
+        Where the rows came from, if from several files.
     """
 
     path: str
@@ -73,6 +86,7 @@ class Table:
     array: np.ndarray | None = None
     rows: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     notes: list[str] = field(default_factory=list)
+    files: Files | None = None
 
     def __post_init__(self) -> None:
         if not len(self.rows):
@@ -212,7 +226,7 @@ class Table:
     def numbers(self, column: pa.ChunkedArray, what: str) -> np.ndarray:
         """Return a column as floats, NaN where missing."""
         try:
-            floats = _plain(column).cast(pa.float64()).to_numpy()
+            floats = plain_column(column).cast(pa.float64()).to_numpy()
         except pa.ArrowInvalid:
             floats = np.array([_number(word) for word in self.words(column)])
         self.refuse(
@@ -313,7 +327,7 @@ def _number(word: str) -> float:
 
 def _distinct(columns: Iterable[pa.ChunkedArray]) -> tuple[list, np.ndarray]:
     """Return the distinct cells of columns, and the index of each cell; -1 where it is null."""
-    plain = [_plain(column) for column in columns]
+    plain = [plain_column(column) for column in columns]
     if len({column.type for column in plain}) > 1:
         plain = [column.cast(pa.string()) for column in plain]
     chunks = [chunk for column in plain for chunk in column.chunks if len(chunk)]
@@ -322,11 +336,11 @@ def _distinct(columns: Iterable[pa.ChunkedArray]) -> tuple[list, np.ndarray]:
     return encoded.chunk(0).dictionary.to_pylist(), np.concatenate(codes)
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column as text or integers; whole floats become integers."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _plain(column.cast(kind.value_type))
+        return plain_column(column.cast(kind.value_type))
     if pa.types.is_null(kind) or pa.types.is_boolean(kind):
         return column.cast(pa.string())
     if pa.types.is_integer(kind):

@@ -1,5 +1,7 @@
 """Plain triplets: anchor, near, far, with optional weight, participant and answer."""
 
+from typing import Any
+
 import numpy as np
 
 from ordinate.readers._layout import (
@@ -10,6 +12,7 @@ from ordinate.readers._layout import (
     extras,
     first_row_is_data,
     image_paths,
+    participants,
     three_bare_columns,
 )
 from ordinate.readers._table import ReadError, Table
@@ -39,13 +42,21 @@ def parse(table: Table, options: Options) -> Triplets:
             "remove those rows",
         )
     if answer is not None:
-        answer = table.items(table.places({"answer": ANSWER})).columns()[0]
+        answer = _answers(table)
     return Triplets.from_columns(
         *items.columns(),
         **extras(table, items, options),
         weight=weight,
         answer=answer,
     )
+
+
+def _answers(table: Table) -> Any:
+    """Return the answer that each row came from; each of several files may count from 1."""
+    found = table.items(table.places({"answer": ANSWER}))
+    if table.files is None:
+        return found.columns()[0]
+    return found.codes[:, 0] + len(found.names) * table.files.of(table.rows)
 
 
 def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
@@ -56,8 +67,9 @@ def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
     bad = (array[:, [0, 0, 1]] == array[:, [1, 2, 2]]).any(axis=1)
     table.refuse(bad, lambda i: f"{array[i].tolist()} names an item twice", "remove those rows")
     if first_id == 0:
-        return Triplets(array)
-    return Triplets(array - first_id, labels=range(first_id, int(array.max()) + 1))
+        return Triplets(array, participant=participants(table))
+    labels = range(first_id, int(array.max()) + 1)
+    return Triplets(array - first_id, labels=labels, participant=participants(table))
 
 
 LAYOUT = Layout(

@@ -4,7 +4,7 @@ function options(names) { return names.map((name, k) => el("option", { value: St
 
 function searchBox() {
   const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const folded = data.labels.map(fold);
+  const folded = data.labels.map((label, i) => fold(data.raw_labels ? label + "\n" + data.raw_labels[i] : label));
   const list = el("ul", { className: "matches", role: "listbox", id: "matches", hidden: true, ariaLabel: "Items found" });
   const status = el("span", { className: "unseen", role: "status" });
   let found = [], active = -1;

@@ -1,6 +1,7 @@
 // ---- what is known of an item
 function itemFacts(i, columns) {
   const facts = [];
+  if (data.raw_labels) facts.push(["label", data.raw_labels[i]]);
   if (hasAccuracy) facts.push(["accuracy", besideChance(data.accuracy[i])]);
   if (hasTriplets) facts.push(["triplets", count(data.triplets[i])]);
   for (const column of columns) facts.push([column.name, columnText(column, i)]);
@@ -80,6 +81,7 @@ function itemsSection() {
   if (hasAccuracy) numeric("accuracy (chance 50%)", data.accuracy, percent);
   if (hasTriplets) numeric("triplets", data.triplets, count);
   for (const column of data.columns) columns.push({ name: column.name, value: (i) => (column.numbers ? column.numbers[i] : column.codes[i] < 0 ? null : column.names[column.codes[i]]), text: (i) => columnText(column, i), isNumber: Boolean(column.numbers) });
+  if (data.raw_labels) columns.push({ name: "label", value: (i) => data.raw_labels[i], text: (i) => data.raw_labels[i] });
   const title = hasAccuracy ? "Share of the triplets of an item that the map gets right; guessing gives 50%. Choose an item to see it on the map." : "Choose an item to see it on the map.";
   const list = table(columns, n, title, hasAccuracy ? 1 : 0, 20);
   list.className = "items";

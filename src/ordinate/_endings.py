@@ -1,0 +1,22 @@
+"""The endings of files that readers know, and names without them."""
+
+from pathlib import Path
+
+ENDINGS = (
+    *(".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm"),
+    *(".mat", ".npy", ".npz", ".parquet", ".pq", ".feather", ".arrow", ".arrows", ".ipc"),
+    *(".gz", ".zip"),
+)
+
+
+def stem(name: str) -> str:
+    """Return a file's name without the endings of formats.
+
+    Examples
+    --------
+    >>> stem("study.1.csv.gz"), stem("P07.XLSX"), stem(".csv")
+    ('study.1', 'P07', '.csv')
+    """
+    while Path(name).suffix.lower() in ENDINGS:
+        name = Path(name).stem
+    return name
