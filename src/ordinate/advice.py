@@ -10,14 +10,13 @@ from ordinate.triplets import Triplets
 
 SEVERITIES = ("error", "warning", "note")
 
-# A map in d dimensions needs of the order of d n log2(n) answers: each gives at most one bit, and
-# an item is placed by a search through the others, log2(n) bits along each dimension.
 DIMENSIONS = 2
 # Below this many pairs of answers the consistency itself is uncertain by more than 0.05.
 ENOUGH_PAIRS = 100
 # Two answers that agree in 60 % of cases mean that 28 % of the answers are wrong.
 LOW_CONSISTENCY = 0.6
 COIN = 0.53  # agreement up to which hardly a map can be made
+SURE = 2  # standard errors
 # Fewer answers say little about a person; nobody's opinion should be most of the data.
 FEW_ANSWERS, LARGEST_SHARE = 10, 0.5
 # Someone as reliable as 80 % falls below 60 % agreement in 20 comparisons once in a hundred times.
@@ -66,15 +65,37 @@ def problems(
     warning: 6 items are in fewer than 3 rows: 0, 1, 2, 3, 4, ...
     """
     summary = triplets.summarise()
+    asked = questions(triplets.rows, triplets.n_items)
     found = [
         *_items(triplets, summary),
         *_amount(triplets, summary, n_components),
-        *_repeats(triplets, summary),
-        *_people(triplets, summary),
+        *_repeats(triplets, summary, asked),
+        *_people(triplets, summary, asked),
         *_design(summary),
         *(Problem("note", note, "check that this is what you want") for note in notes),
     ]
+    return ranked(found)
+
+
+def ranked(found: Iterable[Problem]) -> list[Problem]:
+    """Return problems with the most severe first, else in the order given."""
     return sorted(found, key=lambda problem: SEVERITIES.index(problem.severity))
+
+
+def answers_needed(n_items: int, n_components: int) -> float:
+    """Return about how many answers a map needs.
+
+    Of the order of d n log2(n): each gives at most one bit, and an item is placed by a search
+    through the others, log2(n) bits along each dimension.
+    """
+    return n_components * n_items * float(np.log2(n_items))
+
+
+def n_answers(triplets: Triplets) -> float:
+    """How many human answers there are: votes where counted, else answers, else rows."""
+    if triplets.weight is not None:
+        return float(triplets.weight.sum())
+    return len(triplets) if triplets.answer is None else len(np.unique(triplets.answer))
 
 
 def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
@@ -102,12 +123,11 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
 
 
 def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
-    n_answers = _n_answers(triplets)
-    needed = d * summary.n_items * np.log2(summary.n_items)
-    if n_answers < needed:
+    given, needed = n_answers(triplets), answers_needed(summary.n_items, d)
+    if given < needed:
         yield Problem(
             "warning",
-            f"{n_answers:,.0f} answers about {summary.n_items:,} items are few: a map in "
+            f"{given:,.0f} answers about {summary.n_items:,} items are few: a map in "
             f"{d} dimension{'s' * (d > 1)} needs about {needed:,.0f}",
             "collect more answers, or ask about fewer items",
         )
@@ -124,22 +144,82 @@ def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
         )
 
 
-def _repeats(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
-    copies = _copies(triplets, summary)
+class Agreement(NamedTuple):
+    """How often two answers to one question agree, its standard error, and from how many pairs."""
+
+    share: float
+    error: float
+    n_pairs: int
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Coins would reach it."""
+        return self.share - SURE * self.error <= 0.5
+
+    @property
+    def is_chance(self) -> bool:
+        """Coins would reach it, and people of whose answers a map can be made would not."""
+        return self.may_be_chance and self.share + SURE * self.error < COIN
+
+
+Asked = tuple[np.ndarray, np.ndarray]  # question of each row, and whether its lower id was near
+
+
+def agreement(triplets: Triplets, asked: Asked, person: np.ndarray | None = None) -> Agreement:
+    """Compare the answers to each question, two at a time; with ``person``, of two people."""
+    question, lower_near = asked
+    weight = np.ones(len(question)) if triplets.weight is None else triplets.weight
+
+    def pairs(group: np.ndarray) -> np.ndarray:
+        """Pairs in each group, and how many of them agree."""
+        n, first = np.bincount(group, weight), np.bincount(group, weight * lower_near)
+        second = n - first
+        return np.array([n * (n - 1), first * (first - 1) + second * (second - 1)]) / 2
+
+    both = pairs(question)
+    if person is not None:
+        key = question * (int(person.max()) + 1) + person
+        _, at, own = np.unique(key, return_index=True, return_inverse=True)
+        for total, of_one in zip(both, pairs(own.reshape(-1)), strict=True):
+            total -= np.bincount(question[at], of_one, len(total))
+    n, agreeing = both
+    if n.sum() < 1:
+        return Agreement(np.nan, np.nan, 0)
+    share = agreeing.sum() / n.sum()
+    # Questions vary by themselves, but the questions of one answer may go together.
+    answers = triplets.groups("answer")
+    together = len(np.unique(answers * (int(question.max()) + 1) + question)) / (answers.max() + 1)
+    error = np.sqrt(together * ((agreeing - share * n) ** 2).sum()) / n.sum()
+    return Agreement(float(share), float(error), round(n.sum()))
+
+
+def _repeats(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Problem]:
+    copies = _copies(triplets, summary, asked)
     if copies:
         yield copies
-    if summary.consistency is None or summary.n_agreement_pairs < ENOUGH_PAIRS:
+    found = agreement(triplets, asked)
+    if found.n_pairs < ENOUGH_PAIRS:
+        yield Problem(
+            "note",
+            f"{found.n_pairs:,} pairs of answers to one question: too few to tell whether people "
+            "agree more often than coins",
+            "ask some questions again; `ordinate fit` tells whether unseen answers are predicted",
+        )
         return
-    pairs, consistency = summary.n_agreement_pairs, summary.consistency
-    agree = f"two answers to one question agree in {consistency:.0%} of {pairs:,} cases"
-    # Two standard errors above what was seen: few cases cannot tell people from coins.
-    if consistency + 1 / np.sqrt(pairs) < COIN:
+    agree = f"two answers to one question agree in {found.share:.0%} of {found.n_pairs:,} cases"
+    if found.is_chance:
         yield Problem(
             "error",
             f"{agree}, as tosses of a coin would",
             "check that the columns mean what you think; no map can be made of chance",
         )
-    elif consistency < LOW_CONSISTENCY:
+    elif found.may_be_chance:
+        yield Problem(
+            "warning",
+            f"{agree}: too few to tell that from tosses of a coin",
+            "ask more questions again, and look for participants who guess",
+        )
+    elif found.share < LOW_CONSISTENCY:
         yield Problem(
             "warning",
             f"{agree}",
@@ -152,13 +232,26 @@ def _repeats(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
             "answered both ways",
             "usual with people; the fit weighs the answers against each other",
         )
+    if not found.may_be_chance and triplets.participant is not None:
+        yield from _between_people(agreement(triplets, asked, triplets.participant))
 
 
-def _copies(triplets: Triplets, summary: Summary) -> Problem | None:
+def _between_people(found: Agreement) -> Iterator[Problem]:
+    """People who agree with themselves alone; that two answers agree says nothing against it."""
+    if found.n_pairs >= ENOUGH_PAIRS and found.may_be_chance:
+        yield Problem(
+            "error" if found.is_chance else "warning",
+            f"two participants agree on a question in {found.share:.0%} of {found.n_pairs:,} "
+            "cases, as tosses of a coin would, while each agrees with themselves",
+            "no map can show them all: map participants one by one, or find what divides them",
+        )
+
+
+def _copies(triplets: Triplets, summary: Summary, asked: Asked) -> Problem | None:
     """Find rows that are copies rather than answers given again."""
     if not summary.n_duplicates:
         return None
-    question, lower_near = questions(triplets.rows, triplets.n_items)
+    question, lower_near = asked
     row = 2 * question + lower_near
     if triplets.answer is not None:
         answer = np.unique(triplets.answer, return_inverse=True)[1].reshape(-1)
@@ -177,7 +270,7 @@ def _copies(triplets: Triplets, summary: Summary) -> Problem | None:
     return None
 
 
-def _people(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
+def _people(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Problem]:
     if triplets.participant is None or triplets.participant_labels is None:
         return
     names, n_people = triplets.participant_labels, summary.n_participants or 0
@@ -185,7 +278,7 @@ def _people(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
     n_groups = int(answers.max()) + 1
     pairs = np.unique(triplets.participant.astype(np.int64) * n_groups + answers)
     given = np.bincount(pairs // n_groups, minlength=len(names))
-    guessing = _guessing(triplets, triplets.participant)
+    guessing = _guessing(triplets, triplets.participant, asked)
     if len(guessing):
         yield Problem(
             "warning",
@@ -210,9 +303,9 @@ def _people(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         )
 
 
-def _guessing(triplets: Triplets, person: np.ndarray) -> np.ndarray:
+def _guessing(triplets: Triplets, person: np.ndarray, asked: Asked) -> np.ndarray:
     """Participants who seldom agree with the majority of the others, where the others do."""
-    question, lower_near = questions(triplets.rows, triplets.n_items)
+    question, lower_near = asked
     weight = np.ones(len(question)) if triplets.weight is None else triplets.weight
     vote = np.where(lower_near, weight, -weight)
     own = np.unique(question * (int(person.max()) + 1) + person, return_inverse=True)[1].reshape(-1)
@@ -240,13 +333,6 @@ def _design(summary: Summary) -> Iterator[Problem]:
             f"anchors are unbalanced: one has {largest:,} rows, half have {median:,} or fewer",
             "ask more evenly, unless those anchors are meant as landmarks",
         )
-
-
-def _n_answers(triplets: Triplets) -> float:
-    """How many human answers there are: votes where counted, else answers, else rows."""
-    if triplets.weight is not None:
-        return float(triplets.weight.sum())
-    return len(triplets) if triplets.answer is None else len(np.unique(triplets.answer))
 
 
 def _all(names: np.ndarray) -> tuple[str, ...]:

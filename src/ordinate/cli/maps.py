@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -88,7 +88,10 @@ def score(
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Tell how many answers a map gets right.
+    """Tell how many answers a map gets right, beside chance, and whether it was made of them.
+
+    Answers about items that the map does not know are left out, and counted. The standard error
+    respects that rows of one answer depend on each other.
 
     ```
     ordinate score out/embedding.csv new-answers.csv
@@ -96,7 +99,7 @@ def score(
     """
     import numpy as np
 
-    from ordinate.metrics import correct
+    from ordinate.metrics import CHANCE, correct, judge
 
     embedding = inside(embedding)
     found = _read(embedding)
@@ -104,23 +107,80 @@ def score(
     triplets = read_answers(file, options).triplets
     row_of = {label: row for row, label in enumerate(found.labels)}
     rows = np.array([row_of.get(str(label), -1) for label in triplets.labels])
-    unknown = triplets.labels[rows < 0].tolist()
-    if unknown:
+    ids = rows[triplets.rows]
+    known = (ids >= 0).all(axis=1)
+    unknown = [str(label) for label in triplets.labels[rows < 0]]
+    if not known.any():
         raise shell.CommandError(
-            f"{len(unknown):,} items of {file} are not in {embedding}: {unknown[:10]}",
+            f"{len(unknown):,} items of {file} are not in {embedding}: {unknown[:10]}, and no "
+            "answer is about others",
             shell.UNREADABLE,
         )
-    right = correct(found.points, rows[triplets.rows])
-    accuracy = float(np.average(right, weights=triplets.weight))
-    nowhere = np.isnan(found.points).any(axis=1)
-    unknown_rows = int(nowhere[rows[triplets.rows]].any(axis=1).sum())
+    judged = judge(correct(found.points, ids[known]), triplets[known])
+    nowhere = int(np.isnan(found.points).any(axis=1)[ids[known]].any(axis=1).sum())
+    origin = _origin(embedding, file)
     if as_json:
-        record = {"accuracy": accuracy, "triplets": len(triplets), "without_place": unknown_rows}
-        typer.echo(json.dumps(record))
+        record = {
+            "accuracy": judged.accuracy,
+            "error": judged.error,
+            "chance": CHANCE,
+            "triplets": judged.n_triplets,
+            "answers": judged.n_answers,
+            "without_place": nowhere,
+            "left_out": int((~known).sum()),
+            "unknown_items": unknown,
+            "made_of_these": origin.made_of_these,
+        }
+        typer.echo(json.dumps(record, ensure_ascii=False))
         return
-    typer.echo(f"{accuracy:.2%} of {len(triplets):,} triplets")
-    if unknown_rows:
-        typer.echo(f"{unknown_rows:,} of them name items without a place, and count half")
+    answers = f" of {judged.n_answers:,} answers" if judged.n_answers < judged.n_triplets else ""
+    typer.echo(
+        f"{judged}: share of {judged.n_triplets:,} triplets{answers} that the map gets right"
+    )
+    if nowhere:
+        typer.echo(f"{nowhere:,} of them name items without a place, and count half")
+    if unknown:
+        more = ", ..." if len(unknown) > 10 else ""
+        typer.echo(
+            f"{(~known).sum():,} of {len(known):,} triplets were left out: the map does not know "
+            f"{len(unknown):,} items, {', '.join(unknown[:10])}{more}"
+        )
+    typer.echo(origin.told)
+
+
+class Origin(NamedTuple):
+    """Whether a map was made of the answers at hand, None where nobody knows, and how to say so."""
+
+    made_of_these: bool | None
+    told: str
+
+
+def _origin(embedding: Path, file: Path) -> Origin:
+    """Compare a file with what the record beside a map says that it was made of."""
+    from ordinate.metrics import beside_chance
+    from ordinate.run_folder import fingerprint, read_record
+
+    record = read_record(embedding)
+    source = None if record is None else record.get("input", {}).get("sha256")
+    if record is None or source is None:
+        return Origin(
+            None,
+            f"note: there is no run.json beside {embedding.name}, so that nobody can tell whether "
+            "the map was made of these answers; if it was, this is no accuracy on new ones",
+        )
+    if source != fingerprint(file):
+        return Origin(False, f"{file.name} is not the file that the map was made of")
+    held_out = record.get("held_out")
+    instead = (
+        ""
+        if held_out is None
+        else f", which is {beside_chance(held_out['accuracy'], held_out['error'])} by run.json"
+    )
+    return Origin(
+        True,
+        f"warning: the map was made of the answers in {file.name}: this tells how well it fits "
+        f"them, not the accuracy on new ones{instead}",
+    )
 
 
 def inside(path: Path) -> Path:
