@@ -377,7 +377,9 @@ class Triplets:
         >>> triplets[[0, 2]].n_cut(triplets[[1]])
         1
         """
-        if self._origin is not other._origin or self.answer is None or other._places is None:
+        if self._origin is not other._origin or other._places is None:
+            return 0
+        if self.answer is None or other.answer is None:
             return 0
         places = np.arange(len(self)) if self._places is None else self._places
         shared = np.isin(self.answer, other.answer)

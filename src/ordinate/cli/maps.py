@@ -117,41 +117,47 @@ def score(
             shell.UNREADABLE,
         )
     judged = judge(correct(found.points, ids[known]), triplets[known])
-    nowhere = int(np.isnan(found.points).any(axis=1)[ids[known]].any(axis=1).sum())
     origin = _origin(embedding, file)
+    record = {
+        "accuracy": judged.accuracy,
+        "error": judged.error,
+        "chance": CHANCE,
+        "triplets": judged.n_triplets,
+        "answers": judged.n_answers,
+        "without_place": int(np.isnan(found.points).any(axis=1)[ids[known]].any(axis=1).sum()),
+        "left_out": int((~known).sum()),
+        "unknown_items": unknown,
+        "same_file": origin.same_file,
+    }
     if as_json:
-        record = {
-            "accuracy": judged.accuracy,
-            "error": judged.error,
-            "chance": CHANCE,
-            "triplets": judged.n_triplets,
-            "answers": judged.n_answers,
-            "without_place": nowhere,
-            "left_out": int((~known).sum()),
-            "unknown_items": unknown,
-            "made_of_these": origin.made_of_these,
-        }
         typer.echo(json.dumps(record, ensure_ascii=False))
         return
-    answers = f" of {judged.n_answers:,} answers" if judged.n_answers < judged.n_triplets else ""
-    typer.echo(
-        f"{judged}: share of {judged.n_triplets:,} triplets{answers} that the map gets right"
-    )
-    if nowhere:
-        typer.echo(f"{nowhere:,} of them name items without a place, and count half")
-    if unknown:
-        more = ", ..." if len(unknown) > 10 else ""
-        typer.echo(
-            f"{(~known).sum():,} of {len(known):,} triplets were left out: the map does not know "
-            f"{len(unknown):,} items, {', '.join(unknown[:10])}{more}"
-        )
+    _tell_score(record)
     typer.echo(origin.told)
 
 
-class Origin(NamedTuple):
-    """Whether a map was made of the answers at hand, None where nobody knows, and how to say so."""
+def _tell_score(record: dict[str, Any]) -> None:
+    from ordinate.metrics import beside_chance
 
-    made_of_these: bool | None
+    accuracy = beside_chance(record["accuracy"], record["error"])
+    of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
+    typer.echo(f"{accuracy} of {record['triplets']:,} triplets{of} are as the map says")
+    if record["without_place"]:
+        typer.echo(
+            f"{record['without_place']:,} of them name items without a place, and count half"
+        )
+    if record["left_out"]:
+        items = record["unknown_items"]
+        typer.echo(
+            f"{record['left_out']:,} more triplets were left out, since the map does not know "
+            f"{len(items):,} items: {', '.join(items[:10])}{', ...' if len(items) > 10 else ''}"
+        )
+
+
+class Origin(NamedTuple):
+    """Whether a map was made of the file at hand, None where nobody knows, and how to say so."""
+
+    same_file: bool | None
     told: str
 
 
@@ -165,17 +171,20 @@ def _origin(embedding: Path, file: Path) -> Origin:
     if record is None or source is None:
         return Origin(
             None,
-            f"note: there is no run.json beside {embedding.name}, so that nobody can tell whether "
+            f"note: {embedding.name} came without its run.json, so that it is not known whether "
             "the map was made of these answers; if it was, this is no accuracy on new ones",
         )
     if source != fingerprint(file):
-        return Origin(False, f"{file.name} is not the file that the map was made of")
+        return Origin(
+            False,
+            f"the map was made of another file than {file.name}; whether some answers are in both "
+            "is not known",
+        )
     held_out = record.get("held_out")
-    instead = (
-        ""
-        if held_out is None
-        else f", which is {beside_chance(held_out['accuracy'], held_out['error'])} by run.json"
-    )
+    instead = ""
+    if held_out is not None:
+        accuracy = beside_chance(held_out["accuracy"], held_out["error"])
+        instead = f", which is {accuracy} by run.json"
     return Origin(
         True,
         f"warning: the map was made of the answers in {file.name}: this tells how well it fits "

@@ -2,7 +2,6 @@
 
 import sys
 import warnings
-import weakref
 from abc import ABC, abstractmethod
 from os import PathLike
 from tempfile import gettempdir
@@ -51,8 +50,8 @@ class Embedder(BaseEstimator, ABC):
             )
         self.n_features_in_ = 3
         self.labels_ = triplets.labels
-        # Weak, so that a model does not keep its data in memory.
-        self._fitted_to = weakref.ref(X) if isinstance(X, Triplets) else None
+        # A part of a table, so that a fit to other rows of its answers can be told.
+        self._fitted_to = X if isinstance(X, Triplets) and X._places is not None else None
         return triplets, n_components
 
     def _triplets(self, X: Any) -> Triplets | StoredTriplets:
@@ -140,8 +139,7 @@ class Embedder(BaseEstimator, ABC):
 
     def _warn_of_cut_answers(self, X: Any) -> None:
         """Warn, once for each table, where the fit has seen part of the answers that are judged."""
-        reference = getattr(self, "_fitted_to", None)
-        seen = None if reference is None else reference()
+        seen = getattr(self, "_fitted_to", None)
         if seen is None or not isinstance(X, Triplets) or X._origin.cut_told:
             return
         n_cut = X.n_cut(seen)
@@ -157,6 +155,7 @@ class Embedder(BaseEstimator, ABC):
             )
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the model without the data it was fitted to."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_fitted_to"}
 
