@@ -156,7 +156,7 @@ def read_record(embedding: Path) -> dict[str, Any] | None:
         record = json.loads((embedding.parent / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    ours = isinstance(record, dict) and "ordinate" in record
+    ours = isinstance(record, dict) and isinstance(record.get("input"), dict)
     return record if ours and embedding.name == "embedding.csv" else None
 
 

@@ -167,7 +167,7 @@ def _origin(embedding: Path, file: Path) -> Origin:
     from ordinate.run_folder import fingerprint, read_record
 
     record = read_record(embedding)
-    source = None if record is None else record.get("input", {}).get("sha256")
+    source = None if record is None else record["input"].get("sha256")
     if record is None or source is None:
         return Origin(
             None,
