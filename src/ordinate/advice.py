@@ -5,11 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate.summary import Summary, questions
+from ordinate.summary import Agreement, Asked, Summary, agreement, questions
 from ordinate.triplets import Triplets
 
 SEVERITIES = ("error", "warning", "note")
 
+# A map in d dimensions needs of the order of d n log2(n) answers: each gives at most one bit, and
+# an item is placed by a search through the others, log2(n) bits along each dimension.
 DIMENSIONS = 2
 # Below this many pairs of answers the consistency itself is uncertain by more than 0.05.
 ENOUGH_PAIRS = 100
@@ -82,22 +84,6 @@ def ranked(found: Iterable[Problem]) -> list[Problem]:
     return sorted(found, key=lambda problem: SEVERITIES.index(problem.severity))
 
 
-def answers_needed(n_items: int, n_components: int) -> float:
-    """Return about how many answers a map needs.
-
-    Of the order of d n log2(n): each gives at most one bit, and an item is placed by a search
-    through the others, log2(n) bits along each dimension.
-    """
-    return n_components * n_items * float(np.log2(n_items))
-
-
-def n_answers(triplets: Triplets) -> float:
-    """How many human answers there are: votes where counted, else answers, else rows."""
-    if triplets.weight is not None:
-        return float(triplets.weight.sum())
-    return len(triplets) if triplets.answer is None else len(np.unique(triplets.answer))
-
-
 def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
     if summary.looks_one_based:
         yield Problem(
@@ -123,11 +109,12 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
 
 
 def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
-    given, needed = n_answers(triplets), answers_needed(summary.n_items, d)
-    if given < needed:
+    n_answers = _n_answers(triplets)
+    needed = d * summary.n_items * np.log2(summary.n_items)
+    if n_answers < needed:
         yield Problem(
             "warning",
-            f"{given:,.0f} answers about {summary.n_items:,} items are few: a map in "
+            f"{n_answers:,.0f} answers about {summary.n_items:,} items are few: a map in "
             f"{d} dimension{'s' * (d > 1)} needs about {needed:,.0f}",
             "collect more answers, or ask about fewer items",
         )
@@ -144,76 +131,37 @@ def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
         )
 
 
-class Agreement(NamedTuple):
-    """How often two answers to one question agree, its standard error, and from how many pairs."""
-
-    share: float
-    error: float
-    n_pairs: int
-
-    @property
-    def may_be_chance(self) -> bool:
-        """Coins would reach it."""
-        return self.share - SURE * self.error <= 0.5
-
-    @property
-    def is_chance(self) -> bool:
-        """Coins would reach it, and people of whose answers a map can be made would not."""
-        return self.may_be_chance and self.share + SURE * self.error < COIN
+def _may_be_chance(found: Agreement) -> bool:
+    """Coins would agree as often."""
+    return found.share - SURE * found.error <= 0.5
 
 
-Asked = tuple[np.ndarray, np.ndarray]  # question of each row, and whether its lower id was near
-
-
-def agreement(triplets: Triplets, asked: Asked, person: np.ndarray | None = None) -> Agreement:
-    """Compare the answers to each question, two at a time; with ``person``, of two people."""
-    question, lower_near = asked
-    weight = np.ones(len(question)) if triplets.weight is None else triplets.weight
-
-    def pairs(group: np.ndarray) -> np.ndarray:
-        """Pairs in each group, and how many of them agree."""
-        n, first = np.bincount(group, weight), np.bincount(group, weight * lower_near)
-        second = n - first
-        return np.array([n * (n - 1), first * (first - 1) + second * (second - 1)]) / 2
-
-    both = pairs(question)
-    if person is not None:
-        key = question * (int(person.max()) + 1) + person
-        _, at, own = np.unique(key, return_index=True, return_inverse=True)
-        for total, of_one in zip(both, pairs(own.reshape(-1)), strict=True):
-            total -= np.bincount(question[at], of_one, len(total))
-    n, agreeing = both
-    if n.sum() < 1:
-        return Agreement(np.nan, np.nan, 0)
-    share = agreeing.sum() / n.sum()
-    # Questions vary by themselves, but the questions of one answer may go together.
-    answers = triplets.groups("answer")
-    together = len(np.unique(answers * (int(question.max()) + 1) + question)) / (answers.max() + 1)
-    error = np.sqrt(together * ((agreeing - share * n) ** 2).sum()) / n.sum()
-    return Agreement(float(share), float(error), round(n.sum()))
+def _is_chance(found: Agreement) -> bool:
+    """Coins would, and people of whose answers a map can be made would agree more often."""
+    return _may_be_chance(found) and found.share + SURE * found.error < COIN
 
 
 def _repeats(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Problem]:
     copies = _copies(triplets, summary, asked)
     if copies:
         yield copies
-    found = agreement(triplets, asked)
+    found = agreement(asked, triplets.weight, triplets.answer)
     if found.n_pairs < ENOUGH_PAIRS:
         yield Problem(
             "note",
             f"{found.n_pairs:,} pairs of answers to one question: too few to tell whether people "
             "agree more often than coins",
-            "ask some questions again; `ordinate fit` tells whether unseen answers are predicted",
+            "ask some questions again; the held-out accuracy of a map tells more",
         )
         return
     agree = f"two answers to one question agree in {found.share:.0%} of {found.n_pairs:,} cases"
-    if found.is_chance:
+    if _is_chance(found):
         yield Problem(
             "error",
             f"{agree}, as tosses of a coin would",
             "check that the columns mean what you think; no map can be made of chance",
         )
-    elif found.may_be_chance:
+    elif _may_be_chance(found):
         yield Problem(
             "warning",
             f"{agree}: too few to tell that from tosses of a coin",
@@ -232,15 +180,17 @@ def _repeats(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Pro
             "answered both ways",
             "usual with people; the fit weighs the answers against each other",
         )
-    if not found.may_be_chance and triplets.participant is not None:
-        yield from _between_people(agreement(triplets, asked, triplets.participant))
+    if not _may_be_chance(found) and triplets.participant is not None:
+        yield from _between_people(
+            agreement(asked, triplets.weight, triplets.answer, triplets.participant)
+        )
 
 
 def _between_people(found: Agreement) -> Iterator[Problem]:
     """People who agree with themselves alone; that two answers agree says nothing against it."""
-    if found.n_pairs >= ENOUGH_PAIRS and found.may_be_chance:
+    if found.n_pairs >= ENOUGH_PAIRS and _may_be_chance(found):
         yield Problem(
-            "error" if found.is_chance else "warning",
+            "error" if _is_chance(found) else "warning",
             f"two participants agree on a question in {found.share:.0%} of {found.n_pairs:,} "
             "cases, as tosses of a coin would, while each agrees with themselves",
             "no map can show them all: map participants one by one, or find what divides them",
@@ -333,6 +283,13 @@ def _design(summary: Summary) -> Iterator[Problem]:
             f"anchors are unbalanced: one has {largest:,} rows, half have {median:,} or fewer",
             "ask more evenly, unless those anchors are meant as landmarks",
         )
+
+
+def _n_answers(triplets: Triplets) -> float:
+    """How many human answers there are: votes where counted, else answers, else rows."""
+    if triplets.weight is not None:
+        return float(triplets.weight.sum())
+    return len(triplets) if triplets.answer is None else len(np.unique(triplets.answer))
 
 
 def _all(names: np.ndarray) -> tuple[str, ...]:

@@ -364,27 +364,6 @@ class Triplets:
             ids_given=not self._counted,
         )
 
-    def n_cut(self, other: "Triplets") -> int:
-        """Count the rows that are not in the other table, while their answer is.
-
-        Only tables that were taken from the same one, by indices, masks, slices or a split, can
-        share answers; of others the number is 0. A map fitted to the other one has seen part of
-        these answers.
-
-        Examples
-        --------
-        >>> triplets = Triplets([[0, 1, 2], [1, 0, 2], [2, 0, 1]], answer=[0, 0, 1])
-        >>> triplets[[0, 2]].n_cut(triplets[[1]])
-        1
-        """
-        if self._origin is not other._origin or other._places is None:
-            return 0
-        if self.answer is None or other.answer is None:
-            return 0
-        places = np.arange(len(self)) if self._places is None else self._places
-        shared = np.isin(self.answer, other.answer)
-        return int((shared & ~np.isin(places, other._places)).sum())
-
     def grouped(self, *, backend: str = "auto") -> "Grouped":
         """Bring the rows of each anchor together, in time linear in the rows.
 

@@ -17,6 +17,7 @@ from ordinate._device import choose_device, describe_device
 from ordinate._memory import in_words
 from ordinate.inputs import as_triplets
 from ordinate.metrics import correct
+from ordinate.splits import n_cut
 from ordinate.storage import StoredTriplets, find
 from ordinate.triplets import Triplets
 
@@ -50,7 +51,7 @@ class Embedder(BaseEstimator, ABC):
             )
         self.n_features_in_ = 3
         self.labels_ = triplets.labels
-        # A part of a table, so that a fit to other rows of its answers can be told.
+        # Kept if it is a part of a table, to tell whether answers judged later were cut in two.
         self._fitted_to = X if isinstance(X, Triplets) and X._places is not None else None
         return triplets, n_components
 
@@ -142,11 +143,11 @@ class Embedder(BaseEstimator, ABC):
         seen = getattr(self, "_fitted_to", None)
         if seen is None or not isinstance(X, Triplets) or X._origin.cut_told:
             return
-        n_cut = X.n_cut(seen)
-        if n_cut:
+        n_rows = n_cut(X, seen)
+        if n_rows:
             X._origin.cut_told = True
             warnings.warn(
-                f"{n_cut:,} of {len(X):,} rows belong to answers of which the map was "
+                f"{n_rows:,} of {len(X):,} rows belong to answers of which the map was "
                 "fitted to other rows, so that it looks better than it is: split by answers, with "
                 "Triplets.split() in place of train_test_split, and with cv=TripletKFold(5) in "
                 "place of cv=5",
