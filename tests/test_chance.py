@@ -63,7 +63,9 @@ def test_a_sound_map_shows_chance_without_alarm(run):
     record = json.loads(Path("out/run.json").read_text())
     assert record["held_out"]["verdict"] == "better than chance"
     assert not [p for p in record["problems"] if "unseen" in p["what"]]
-    assert '"chance","50%"' in Path("out/report.html").read_text()
+    page = Path("out/report.html").read_text()
+    assert '"; chance 50%"' in page
+    assert '"verdict","better than chance"' in page
 
 
 def test_too_few_answers_to_tell(run):

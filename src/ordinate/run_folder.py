@@ -216,7 +216,6 @@ def _page(
             "accuracy": held_out.accuracy,
             "n_triplets": held_out.n_triplets,
             "standard error": f"{held_out.error:.1%}",
-            "chance": f"{held_out.chance:.0%}",
             "verdict": held_out.verdict,
             "where": held_out.how,
         },
