@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate.summary import Agreement, Asked, Summary, agreement, questions
+from ordinate.summary import Agreement, Asked, Summary, agreement, n_distinct, questions
 from ordinate.triplets import Triplets
 
 SEVERITIES = ("error", "warning", "note")
@@ -205,7 +205,7 @@ def _copies(triplets: Triplets, summary: Summary, asked: Asked) -> Problem | Non
     row = 2 * question + lower_near
     if triplets.answer is not None:
         answer = np.unique(triplets.answer, return_inverse=True)[1].reshape(-1)
-        within = len(row) - len(np.unique(answer.astype(np.int64) * (row.max() + 1) + row))
+        within = len(row) - n_distinct(answer.astype(np.int64) * (row.max() + 1) + row)
         if within:
             return Problem(
                 "warning", f"{within:,} rows repeat a row of the same answer", "remove the copies"
@@ -226,7 +226,9 @@ def _people(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Prob
     names, n_people = triplets.participant_labels, summary.n_participants or 0
     answers = triplets.groups("answer")
     n_groups = int(answers.max()) + 1
-    pairs = np.unique(triplets.participant.astype(np.int64) * n_groups + answers)
+    pairs = np.unique(
+        triplets.participant.astype(np.int64) * n_groups + answers, return_index=True
+    )[0]
     given = np.bincount(pairs // n_groups, minlength=len(names))
     guessing = _guessing(triplets, triplets.participant, asked)
     if len(guessing):
@@ -289,7 +291,7 @@ def _n_answers(triplets: Triplets) -> float:
     """How many human answers there are: votes where counted, else answers, else rows."""
     if triplets.weight is not None:
         return float(triplets.weight.sum())
-    return len(triplets) if triplets.answer is None else len(np.unique(triplets.answer))
+    return len(triplets) if triplets.answer is None else n_distinct(triplets.answer)
 
 
 def _all(names: np.ndarray) -> tuple[str, ...]:

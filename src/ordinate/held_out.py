@@ -93,7 +93,7 @@ def hold_out(
     NaN where that is not known.
     """
     unit = "row" if triplets.answer is None else "answer"
-    n_fits, how = _plan(folds, len(triplets), len(np.unique(triplets.groups("answer"))), unit)
+    n_fits, how = _plan(folds, len(triplets), int(triplets.groups("answer").max()) + 1, unit)
     if not n_fits:
         return None, np.full(len(triplets), np.nan)
     generator = random_generator(random_state)

@@ -127,7 +127,7 @@ def summarise(
     if participant is not None and participant_labels is not None:
         per_participant = np.bincount(participant, minlength=len(participant_labels))
         per_participant = per_participant[per_participant > 0]
-    n_distinct = int((times_first > 0).sum() + (times_second > 0).sum())
+    n_different = int((times_first > 0).sum() + (times_second > 0).sum())
     return Summary(
         n_rows=len(rows),
         n_items=n_items,
@@ -136,14 +136,14 @@ def summarise(
         n_anchors=int((per_anchor > 0).sum()),
         rows_per_anchor=_spread(per_anchor[per_anchor > 0]),
         n_questions=len(times),
-        n_duplicates=len(rows) - n_distinct,
+        n_duplicates=len(rows) - n_different,
         n_contradicted=int(contradicted.sum()),
         contradicted_share=float(contradicted.sum() / repeated.sum()) if repeated.any() else None,
         consistency=agreed.share if agreed.n_pairs else None,
         n_agreement_pairs=agreed.n_pairs,
         n_parts=_n_parts(rows, n_items) - len(unused),
         looks_one_based=bool(ids_given and mentions[0] == 0 and len(unused) <= 1 + n_items / 10),
-        n_answers=None if answer is None else len(np.unique(answer)),
+        n_answers=None if answer is None else n_distinct(answer),
         n_participants=None if per_participant is None else len(per_participant),
         rows_per_participant=None if per_participant is None else _spread(per_participant),
     )
@@ -185,8 +185,8 @@ def agreement(
     # multiplies the variance by their number.
     together = 1.0
     if answer is not None:
-        n_both = len(np.unique(answer.astype(np.int64) * (int(question.max()) + 1) + question))
-        together = n_both / len(np.unique(answer))
+        n_both = n_distinct(answer.astype(np.int64) * (int(question.max()) + 1) + question)
+        together = n_both / n_distinct(answer)
     error = np.sqrt(together * ((agreeing - share * n) ** 2).sum()) / n_pairs
     return Agreement(float(share), float(error), round(n_pairs))
 
@@ -222,6 +222,11 @@ def questions(rows: np.ndarray, n_items: int) -> tuple[np.ndarray, np.ndarray]:
         key = np.unique(key, return_inverse=True)[1].reshape(-1)
     key = key * n_items + np.maximum(near, far)
     return np.unique(key, return_inverse=True)[1].reshape(-1), near < far
+
+
+def n_distinct(values: np.ndarray) -> int:
+    """Count different values; ``np.unique`` hashes them, which takes far longer than sorting."""
+    return 1 + int(np.count_nonzero(np.diff(np.sort(values))))
 
 
 def _n_parts(rows: np.ndarray, n_items: int) -> int:

@@ -10,7 +10,7 @@ from ordinate._checks import check_choice, check_length, check_responses
 from ordinate.folds import shuffled_folds
 from ordinate.labels import encode, label_array
 from ordinate.rows import check_rows, group_by_anchor, read_only
-from ordinate.summary import Summary, summarise
+from ordinate.summary import Summary, n_distinct, summarise
 
 COLUMNS = ("anchor", "near", "far")
 
@@ -226,9 +226,9 @@ class Triplets:
     def __repr__(self) -> str:
         parts = [f"{len(self):,} rows", f"{self.n_items:,} items"]
         if self.answer is not None:
-            parts.append(f"{len(np.unique(self.answer)):,} answers")
+            parts.append(f"{n_distinct(self.answer):,} answers")
         if self.participant is not None:
-            parts.append(f"{len(np.unique(self.participant)):,} participants")
+            parts.append(f"{n_distinct(self.participant):,} participants")
         return f"Triplets({', '.join(parts)})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

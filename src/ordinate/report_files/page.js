@@ -200,7 +200,7 @@ function section(id, title, ...children) {
 function tiles() {
   const tile = (value, name) => byId("tiles").append(el("div", {}, el("dt", {}, name), el("dd", {}, value)));
   const held = data.held_out, missing = n - placed.length;
-  if (held) tile(percent(held.accuracy), ["of held-out triplets predicted", held.n_triplets === undefined ? "" : ` (${count(held.n_triplets)})`, "; chance 50%", ...held.more.map(([name, value]) => `; ${name} ${value}`)].join(""));
+  if (held) tile(percent(held.accuracy), ["of held-out triplets predicted", held.n_triplets === undefined ? "" : ` (${count(held.n_triplets)})`, ...held.more.map(([name, value]) => `; ${name} ${value}`)].join(""));
   tile(count(n), "items" + (missing ? `, ${count(missing)} of them without a place` : ""));
   tile(count(d), d === 1 ? "dimension" : "dimensions");
   if (data.participants.length) tile(count(data.participants.length), "participants");
@@ -214,7 +214,7 @@ function itemsSection() {
   if (hasAccuracy) numeric("accuracy", data.accuracy, percent);
   if (hasTriplets) numeric("triplets", data.triplets, count);
   for (const column of data.columns) columns.push({ name: column.name, value: (i) => (column.numbers ? column.numbers[i] : column.codes[i] < 0 ? null : column.names[column.codes[i]]), text: (i) => columnText(column, i), isNumber: Boolean(column.numbers) });
-  const title = hasAccuracy ? "Share of the triplets of an item that the map gets right; chance is 50%. Choose an item to see it on the map." : "Choose an item to see it on the map.";
+  const title = hasAccuracy ? "Share of the triplets of an item that the map gets right. Choose an item to see it on the map." : "Choose an item to see it on the map.";
   const list = table(columns, n, title, hasAccuracy ? 1 : 0, 20);
   section("items", hasAccuracy ? "Accuracy per item" : "Items", hasAccuracy ? el("div", { className: "side" }, list, histogram(data.accuracy, "items")) : list);
 }
