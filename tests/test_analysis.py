@@ -53,11 +53,11 @@ def test_participants_and_weights():
 
 
 def test_no_folds_judge_nothing_and_many_triplets_are_judged_once(monkeypatch):
-    from ordinate import analysis
+    from ordinate import held_out
 
     _, triplets = data()
     assert analyse(STE(), triplets, folds=0).held_out is None
-    monkeypatch.setattr(analysis, "MANY", 1000)
+    monkeypatch.setattr(held_out, "MANY", 1000)
     told = []
     found = analyse(STE(), triplets, tell=told.append)
     assert found.held_out.n_triplets == pytest.approx(800, abs=20)

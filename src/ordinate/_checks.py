@@ -1,6 +1,7 @@
 """Every check of user input and its message: what was given, what is allowed, what to do."""
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,51 @@ def check_length(name: str, values: Sequence | np.ndarray, n_rows: int) -> np.nd
             f"{name} must have one value per row: {n_rows:,} rows, but its shape is {array.shape}"
         )
     return array
+
+
+def check_responses(y: Any, n_rows: int) -> np.ndarray:
+    """Return True for each row that was answered as it stands, or raise.
+
+    +1 and True say that the second item of the row is nearer to the first, -1 and False that the
+    third is: cblearn's convention, and what ``predict`` returns.
+    """
+    array = np.asarray(y)
+    if array.shape != (n_rows,):
+        raise ValueError(
+            f"y must be one-dimensional, with one response per row: {n_rows:,} rows, but the shape "
+            f"of y is {array.shape}; leave y out if every row says (anchor, near, far)"
+        )
+    if array.dtype.kind == "O":  # as columns come that may lack values
+        signs = np.array([_sign(value) for value in array.tolist()], float)
+    elif array.dtype.kind == "b":
+        return array
+    else:
+        signs = array if array.dtype.kind in "iuf" else np.full(n_rows, np.nan)
+    bad = (signs != 1) & (signs != -1)
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"y must be +1 or -1, or True or False: y of row {row} is {array[row]!s} "
+            f"({bad.sum():,} such rows of {n_rows:,}); {_remedy(signs)}"
+        )
+    return signs == 1
+
+
+def _sign(value: Any) -> float:
+    if isinstance(value, bool):
+        return 1.0 if value else -1.0
+    return float(value) if isinstance(value, Real) else np.nan
+
+
+def _remedy(y: np.ndarray) -> str:
+    if np.isin(y, (0, 1)).all():
+        return (
+            "0 and 1 may mean either item: give y == 1 if 1 calls the second item of a row nearer "
+            "to the first, y == 0 if 1 calls the third"
+        )
+    if np.isin(y, (-1, 0, 1)).all():
+        return "0 prefers neither: leave those rows out, X[y != 0] and y[y != 0]"
+    return "leave rows without a response out, and turn others into +1 or -1, as by y == 'left'"
 
 
 def check_integers(name: str, values: Any) -> np.ndarray:

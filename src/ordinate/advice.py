@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate.summary import Summary, questions
+from ordinate.summary import Agreement, Asked, Summary, agreement, n_distinct, questions
 from ordinate.triplets import Triplets
 
 SEVERITIES = ("error", "warning", "note")
@@ -18,6 +18,7 @@ ENOUGH_PAIRS = 100
 # Two answers that agree in 60 % of cases mean that 28 % of the answers are wrong.
 LOW_CONSISTENCY = 0.6
 COIN = 0.53  # agreement up to which hardly a map can be made
+SURE = 2  # standard errors
 # Fewer answers say little about a person; nobody's opinion should be most of the data.
 FEW_ANSWERS, LARGEST_SHARE = 10, 0.5
 # Someone as reliable as 80 % falls below 60 % agreement in 20 comparisons once in a hundred times.
@@ -66,14 +67,20 @@ def problems(
     warning: 6 items are in fewer than 3 rows: 0, 1, 2, 3, 4, ...
     """
     summary = triplets.summarise()
+    asked = questions(triplets.rows, triplets.n_items)
     found = [
         *_items(triplets, summary),
         *_amount(triplets, summary, n_components),
-        *_repeats(triplets, summary),
-        *_people(triplets, summary),
+        *_repeats(triplets, summary, asked),
+        *_people(triplets, summary, asked),
         *_design(summary),
         *(Problem("note", note, "check that this is what you want") for note in notes),
     ]
+    return ranked(found)
+
+
+def ranked(found: Iterable[Problem]) -> list[Problem]:
+    """Return problems with the most severe first, else in the order given."""
     return sorted(found, key=lambda problem: SEVERITIES.index(problem.severity))
 
 
@@ -124,22 +131,43 @@ def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
         )
 
 
-def _repeats(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
-    copies = _copies(triplets, summary)
+def _may_be_chance(found: Agreement) -> bool:
+    """Coins would agree as often."""
+    return found.share - SURE * found.error <= 0.5
+
+
+def _is_chance(found: Agreement) -> bool:
+    """Coins would, and people of whose answers a map can be made would agree more often."""
+    return _may_be_chance(found) and found.share + SURE * found.error < COIN
+
+
+def _repeats(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Problem]:
+    copies = _copies(triplets, summary, asked)
     if copies:
         yield copies
-    if summary.consistency is None or summary.n_agreement_pairs < ENOUGH_PAIRS:
+    found = agreement(asked, triplets.weight, triplets.answer)
+    if found.n_pairs < ENOUGH_PAIRS:
+        yield Problem(
+            "note",
+            f"{found.n_pairs:,} pairs of answers to one question: too few to tell whether people "
+            "agree more often than coins",
+            "ask some questions again; the held-out accuracy of a map tells more",
+        )
         return
-    pairs, consistency = summary.n_agreement_pairs, summary.consistency
-    agree = f"two answers to one question agree in {consistency:.0%} of {pairs:,} cases"
-    # Two standard errors above what was seen: few cases cannot tell people from coins.
-    if consistency + 1 / np.sqrt(pairs) < COIN:
+    agree = f"two answers to one question agree in {found.share:.0%} of {found.n_pairs:,} cases"
+    if _is_chance(found):
         yield Problem(
             "error",
             f"{agree}, as tosses of a coin would",
             "check that the columns mean what you think; no map can be made of chance",
         )
-    elif consistency < LOW_CONSISTENCY:
+    elif _may_be_chance(found):
+        yield Problem(
+            "warning",
+            f"{agree}: too few to tell that from tosses of a coin",
+            "ask more questions again, and look for participants who guess",
+        )
+    elif found.share < LOW_CONSISTENCY:
         yield Problem(
             "warning",
             f"{agree}",
@@ -152,17 +180,32 @@ def _repeats(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
             "answered both ways",
             "usual with people; the fit weighs the answers against each other",
         )
+    if not _may_be_chance(found) and triplets.participant is not None:
+        yield from _between_people(
+            agreement(asked, triplets.weight, triplets.answer, triplets.participant)
+        )
 
 
-def _copies(triplets: Triplets, summary: Summary) -> Problem | None:
+def _between_people(found: Agreement) -> Iterator[Problem]:
+    """People who agree with themselves alone; that two answers agree says nothing against it."""
+    if found.n_pairs >= ENOUGH_PAIRS and _may_be_chance(found):
+        yield Problem(
+            "error" if _is_chance(found) else "warning",
+            f"two participants agree on a question in {found.share:.0%} of {found.n_pairs:,} "
+            "cases, as tosses of a coin would, while each agrees with themselves",
+            "no map can show them all: map participants one by one, or find what divides them",
+        )
+
+
+def _copies(triplets: Triplets, summary: Summary, asked: Asked) -> Problem | None:
     """Find rows that are copies rather than answers given again."""
     if not summary.n_duplicates:
         return None
-    question, lower_near = questions(triplets.rows, triplets.n_items)
+    question, lower_near = asked
     row = 2 * question + lower_near
     if triplets.answer is not None:
         answer = np.unique(triplets.answer, return_inverse=True)[1].reshape(-1)
-        within = len(row) - len(np.unique(answer.astype(np.int64) * (row.max() + 1) + row))
+        within = len(row) - n_distinct(answer.astype(np.int64) * (row.max() + 1) + row)
         if within:
             return Problem(
                 "warning", f"{within:,} rows repeat a row of the same answer", "remove the copies"
@@ -177,15 +220,17 @@ def _copies(triplets: Triplets, summary: Summary) -> Problem | None:
     return None
 
 
-def _people(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
+def _people(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Problem]:
     if triplets.participant is None or triplets.participant_labels is None:
         return
     names, n_people = triplets.participant_labels, summary.n_participants or 0
     answers = triplets.groups("answer")
     n_groups = int(answers.max()) + 1
-    pairs = np.unique(triplets.participant.astype(np.int64) * n_groups + answers)
+    pairs = np.unique(
+        triplets.participant.astype(np.int64) * n_groups + answers, return_index=True
+    )[0]
     given = np.bincount(pairs // n_groups, minlength=len(names))
-    guessing = _guessing(triplets, triplets.participant)
+    guessing = _guessing(triplets, triplets.participant, asked)
     if len(guessing):
         yield Problem(
             "warning",
@@ -210,9 +255,9 @@ def _people(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         )
 
 
-def _guessing(triplets: Triplets, person: np.ndarray) -> np.ndarray:
+def _guessing(triplets: Triplets, person: np.ndarray, asked: Asked) -> np.ndarray:
     """Participants who seldom agree with the majority of the others, where the others do."""
-    question, lower_near = questions(triplets.rows, triplets.n_items)
+    question, lower_near = asked
     weight = np.ones(len(question)) if triplets.weight is None else triplets.weight
     vote = np.where(lower_near, weight, -weight)
     own = np.unique(question * (int(person.max()) + 1) + person, return_inverse=True)[1].reshape(-1)
@@ -246,7 +291,7 @@ def _n_answers(triplets: Triplets) -> float:
     """How many human answers there are: votes where counted, else answers, else rows."""
     if triplets.weight is not None:
         return float(triplets.weight.sum())
-    return len(triplets) if triplets.answer is None else len(np.unique(triplets.answer))
+    return len(triplets) if triplets.answer is None else n_distinct(triplets.answer)
 
 
 def _all(names: np.ndarray) -> tuple[str, ...]:

@@ -5,38 +5,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
-from ordinate._checks import check_whole
+from ordinate.advice import Problem
 from ordinate.estimators.base import Embedder
-from ordinate.metrics import correct
-from ordinate.splits import TripletKFold
+from ordinate.held_out import HeldOut, hold_out
 from ordinate.storage import StoredTriplets
 from ordinate.stores import store_of
 from ordinate.triplets import Triplets
-
-MANY = 2_000_000  # triplets above which one tenth is held out, once
-FOLDS = 5
-SHARE = 10  # of many triplets, one in so many is held out
-
-
-class HeldOut(NamedTuple):
-    """Accuracy on answers that the map was not made of.
-
-    Attributes
-    ----------
-    accuracy : float
-    error : float
-        Its standard error, from the spread between answers.
-    n_triplets : int
-        Triplets that were predicted, each by a map fitted without its answer.
-    how : str
-    """
-
-    accuracy: float
-    error: float
-    n_triplets: int
-    how: str
 
 
 class Analysis(NamedTuple):
@@ -54,6 +29,8 @@ class Analysis(NamedTuple):
         Keys participant, triplets, accuracy; empty where participants are unknown.
     warnings : list of str
         What the fit warned of.
+    problems : list of Problem
+        What the held-out answers say against the map.
     """
 
     model: Embedder
@@ -62,6 +39,7 @@ class Analysis(NamedTuple):
     accuracy_per_item: np.ndarray
     participants: list[dict[str, Any]]
     warnings: list[str]
+    problems: list[Problem]
 
 
 def analyse(
@@ -79,11 +57,10 @@ def analyse(
     estimator : Embedder
     triplets : Triplets
     folds : int, optional
-        Each answer is predicted by a map of the other folds; 0 judges nothing. By default 5, and
-        or as many as there are answers; for more than 2 million triplets one tenth is held out
-        once.
+        Each answer is predicted by a map of the other folds; 0 judges nothing. By default 5, or
+        as many as there are answers; for more than 2 million triplets one tenth is held out once.
     random_state : int, Generator or None
-        For dealing answers to folds.
+        For dealing answers to folds, and for sound answers to compare with in doubt.
     tell : function of str
         Called before each fit.
 
@@ -91,26 +68,21 @@ def analyse(
     -------
     Analysis
     """
-    predicted = np.full(len(triplets), np.nan)
-    unit = "row" if triplets.answer is None else "answer"
-    n_fits, how = _plan(folds, len(triplets), len(np.unique(triplets.groups("answer"))), unit)
-    if n_fits:
-        n_splits = n_fits if n_fits > 1 else SHARE
-        splits = TripletKFold(n_splits, random_state=random_state).split(triplets)
-        for number, (train, test) in zip(range(n_fits), splits, strict=False):
-            tell(f"held-out answers, map {number + 1} of {n_fits}")
-            predicted[test] = _predict(clone(estimator), triplets[train], triplets.rows[test])
+    held_out, predicted = hold_out(
+        estimator, triplets, folds=folds, random_state=random_state, tell=tell
+    )
     tell("the map of all answers")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = estimator.fit(triplets)
     return Analysis(
         model,
-        _held_out(predicted, triplets, how),
+        held_out,
         np.bincount(triplets.rows.ravel(), minlength=triplets.n_items),
         _per_item(predicted, triplets),
         _per_participant(predicted, triplets),
         [str(warning.message) for warning in caught],
+        [] if held_out is None else held_out.problems(),
     )
 
 
@@ -139,39 +111,7 @@ def analyse_stored(estimator: Embedder, stored: StoredTriplets) -> Analysis:
         model = estimator.fit(stored)
     counts = store_of(stored).counts.sum(axis=0).astype(int)
     unknown = np.full(stored.n_items, np.nan)
-    return Analysis(model, None, counts, unknown, [], [str(w.message) for w in caught])
-
-
-def _plan(folds: int | None, n_rows: int, n_answers: int, unit: str) -> tuple[int, str]:
-    """How many fits judge the map, and how to say so; rows are units where answers are unknown."""
-    if folds is None and n_rows > MANY:
-        return 1, f"one tenth of the {unit}s is predicted by a map of the others"
-    if folds is None:
-        n_folds = min(FOLDS, n_answers) if n_answers > 1 else 0
-    else:
-        n_folds = check_whole("folds", folds, least=0, most=max(n_answers, 2))
-        if n_folds == 1:
-            raise ValueError("folds must be 0, or at least 2: one part leaves nothing to fit")
-    return n_folds, f"each {unit} is predicted by a map of the others, in {n_folds} parts"
-
-
-def _predict(estimator: Embedder, train: Triplets, rows: np.ndarray) -> np.ndarray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
-        return correct(estimator.fit(train).embedding_, rows)
-
-
-def _held_out(predicted: np.ndarray, triplets: Triplets, how: str) -> HeldOut | None:
-    known = np.isfinite(predicted)
-    if not known.any():
-        return None
-    weight = np.ones(len(triplets)) if triplets.weight is None else triplets.weight
-    accuracy = float(np.average(predicted[known], weights=weight[known]))
-    # Rows of one answer go together: the spread is that of sums over answers.
-    answer = triplets.groups("answer")
-    deviations = np.bincount(answer[known], (weight * (predicted - accuracy))[known])
-    error = float(np.sqrt((deviations**2).sum()) / weight[known].sum())
-    return HeldOut(accuracy, error, int(known.sum()), how)
+    return Analysis(model, None, counts, unknown, [], [str(w.message) for w in caught], [])
 
 
 def _per_item(predicted: np.ndarray, triplets: Triplets) -> np.ndarray:

@@ -1,6 +1,6 @@
 """How good a map is: against the truth, against answers, against classes."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,8 +8,47 @@ from ordinate._checks import check_points, check_whole
 from ordinate._parallel import blocks, run
 from ordinate.inputs import as_triplets
 from ordinate.simulate import pair_distances, sample_triplets
+from ordinate.triplets import Triplets
 
 BLOCK = 1 << 18
+CHANCE = 0.5  # share of triplets that a coin gets right
+
+
+class Accuracy(NamedTuple):
+    """The share of triplets that a map gets right, and how far that can be trusted.
+
+    Attributes
+    ----------
+    accuracy : float
+        Rows count by their weight, ties half.
+    error : float
+        Its standard error, from the spread between answers: rows of one answer go together. As if
+        two more answers had been right and two wrong (Agresti and Coull, 1998), so that a few
+        answers that are all right are not taken for certainty.
+    chance_error : float
+        The same if the map knew nothing, and each answer were right or wrong by chance.
+    n_triplets, n_answers : int
+    """
+
+    accuracy: float
+    error: float
+    chance_error: float
+    n_triplets: int
+    n_answers: int
+
+    def __str__(self) -> str:
+        return beside_chance(self.accuracy, self.error)
+
+
+def beside_chance(accuracy: float, error: float) -> str:
+    """Write an accuracy as it is always shown: with its standard error, and what a coin gets.
+
+    Examples
+    --------
+    >>> beside_chance(0.931, 0.004)
+    '93.1% ± 0.4% (chance 50%)'
+    """
+    return f"{accuracy:.1%} ± {error:.1%} (chance {CHANCE:.0%})"
 
 
 def align(points: Any, reference: Any, *, scale: bool = False) -> np.ndarray:
@@ -124,6 +163,48 @@ def triplet_error(
     else:
         data = as_triplets(triplets, n_items=len(X))
     return float(1 - np.average(correct(X, data.rows), weights=data.weight))
+
+
+def accuracy(embedding: Any, triplets: Any) -> Accuracy:
+    """Return the share of triplets that a map gets right, with its standard error.
+
+    Parameters
+    ----------
+    embedding : array-like, shape (n_items, d)
+    triplets : triplets in any form
+
+    Examples
+    --------
+    >>> from ordinate import metrics, sample_points, sample_triplets
+    >>> truth = sample_points(100, random_state=0)
+    >>> answers = sample_triplets(truth, 10_000, noise=0.2, random_state=0)
+    >>> print(metrics.accuracy(truth, answers))
+    80.6% ± 0.4% (chance 50%)
+    """
+    X = check_points("embedding", embedding)
+    data = as_triplets(triplets, n_items=len(X))
+    return judge(correct(X, data.rows), data)
+
+
+def judge(right: np.ndarray, triplets: Triplets) -> Accuracy:
+    """Sum up which triplets are right: 1, 0, or 0.5 for a tie, shape (m,)."""
+    weight = np.ones(len(triplets)) if triplets.weight is None else triplets.weight
+    answer = triplets.groups("answer")
+    # Answers are independent, their rows are not: what varies are sums over the rows of an answer.
+    size, gained = np.bincount(answer, weight), np.bincount(answer, weight * right)
+    total = size.sum()
+    chance_error = np.sqrt(((gained - CHANCE * size) ** 2).sum()) / total
+    typical = size.mean()
+    size = np.append(size, [typical] * 4)
+    gained = np.append(gained, [typical, typical, 0, 0])
+    error = np.sqrt(((gained - gained.sum() / size.sum() * size) ** 2).sum()) / size.sum()
+    return Accuracy(
+        float(np.average(right, weights=weight)),
+        float(error),
+        float(chance_error),
+        len(triplets),
+        len(size) - 4,
+    )
 
 
 def purity(clusters: Any, classes: Any) -> float:

@@ -14,9 +14,10 @@ import numpy as np
 
 from ordinate import __version__
 from ordinate._writing import whole_file
-from ordinate.advice import Problem
+from ordinate.advice import Problem, ranked
 from ordinate.analysis import Analysis
 from ordinate.estimators.saving import write_model
+from ordinate.held_out import BETTER
 from ordinate.map_files import write_map
 from ordinate.plotting import plot_map, save
 from ordinate.report import html_report
@@ -134,9 +135,11 @@ def caption(analysis: Analysis, story: Story) -> str:
         f"{len(analysis.model.labels_):,} items by {story.method.upper()} from "
         f"{story.summary.n_rows:,} triplets."
     )
-    if analysis.held_out is not None:
-        text += f" Held-out accuracy {_percent(analysis)}."
-    return text
+    held_out = analysis.held_out
+    if held_out is None:
+        return text
+    warned = "" if held_out.verdict == BETTER else f": {held_out.verdict}"
+    return f"{text} Held-out accuracy {held_out}{warned}."
 
 
 def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
@@ -160,7 +163,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "settings": story.settings,
         "input": story.source,
         "dropped": story.notes,
-        "problems": [problem._asdict() for problem in story.problems],
+        "problems": [problem._asdict() for problem in _problems(analysis, story)],
         "data": story.summary.as_dict(),
         "held_out": None if held_out is None else held_out._asdict(),
         "result": result,
@@ -168,6 +171,16 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
         "versions": versions(),
     }
+
+
+def read_record(embedding: Path) -> dict[str, Any] | None:
+    """Return what is recorded of a map in ``run.json`` beside it; None where there is no record."""
+    try:
+        record = json.loads((embedding.parent / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    ours = isinstance(record, dict) and isinstance(record.get("input"), dict)
+    return record if ours and embedding.name == "embedding.csv" else None
 
 
 def versions() -> dict[str, str]:
@@ -219,7 +232,7 @@ def _page(
         participants=analysis.participants or None,
         history=getattr(analysis.model, "history_", None),
         summary=story.summary.lines(),
-        problems=[(p.severity, p.what, p.remedy) for p in story.problems],
+        problems=[(p.severity, p.what, p.remedy) for p in _problems(analysis, story)],
         facts={name: str(value) for name, value in facts.items()},
         held_out=None
         if held_out is None
@@ -229,20 +242,19 @@ def _page(
             "standard error": f"{held_out.error:.1%}",
             "where": held_out.how,
         },
+        verdict=next(((p.severity, p.what, p.remedy) for p in analysis.problems), None),
     )
+
+
+def _problems(analysis: Analysis, story: Story) -> list[Problem]:
+    """What is wrong with the data and with the map, the worst first."""
+    return ranked([*analysis.problems, *story.problems])
 
 
 def _free_name(name: str) -> str:
     """Return a name for a column of items that none of ours has."""
     ours = name in ("label", "name", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
     return f"items_{name}" if ours else name
-
-
-def _percent(analysis: Analysis) -> str:
-    held_out = analysis.held_out
-    if held_out is None:
-        return "unknown"
-    return f"{held_out.accuracy:.1%} ± {held_out.error:.1%}"
 
 
 def _number(value: Any) -> float | None:

@@ -8,6 +8,7 @@ import numpy as np
 from ordinate._checks import check_whole
 from ordinate.folds import shuffled_folds
 from ordinate.inputs import as_triplets
+from ordinate.triplets import Triplets
 
 
 class TripletKFold:
@@ -61,3 +62,25 @@ class TripletKFold:
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
         return self.n_splits
+
+
+def n_cut(judged: Triplets, fitted: Triplets) -> int:
+    """Count the rows judged that a map was not fitted to, while it was to others of their answer.
+
+    Only tables taken from the same one, by indices, masks, slices or a split, can share answers;
+    of others the number is 0.
+
+    Examples
+    --------
+    >>> from ordinate import Triplets
+    >>> triplets = Triplets([[0, 1, 2], [1, 0, 2], [2, 0, 1]], answer=[0, 0, 1])
+    >>> n_cut(triplets[[0, 2]], triplets[[1]])
+    1
+    """
+    if judged._origin is not fitted._origin or fitted._places is None:
+        return 0
+    if judged.answer is None or fitted.answer is None:
+        return 0
+    places = np.arange(len(judged)) if judged._places is None else judged._places
+    shared = np.isin(judged.answer, fitted.answer)
+    return int((shared & ~np.isin(places, fitted._places)).sum())

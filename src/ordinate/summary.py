@@ -1,7 +1,7 @@
 """What a table of triplets holds, and what is odd about it."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,17 +117,17 @@ def summarise(
     mentions = np.bincount(rows.ravel(), minlength=n_items)
     unused = np.flatnonzero(mentions == 0)
     per_anchor = np.bincount(rows[:, 0], minlength=n_items)
-    times_first, times_second = _votes(rows, n_items, weight)
+    asked = questions(rows, n_items)
+    times_first, times_second = _votes(asked, weight)
     times = times_first + times_second
     repeated = times > 1
     contradicted = (times_first > 0) & (times_second > 0)
-    n_pairs = float((times * (times - 1) / 2).sum())
-    agreeing = (times_first * (times_first - 1) + times_second * (times_second - 1)) / 2
+    agreed = agreement(asked, weight, answer)
     per_participant = None
     if participant is not None and participant_labels is not None:
         per_participant = np.bincount(participant, minlength=len(participant_labels))
         per_participant = per_participant[per_participant > 0]
-    n_distinct = int((times_first > 0).sum() + (times_second > 0).sum())
+    n_different = int((times_first > 0).sum() + (times_second > 0).sum())
     return Summary(
         n_rows=len(rows),
         n_items=n_items,
@@ -136,24 +136,70 @@ def summarise(
         n_anchors=int((per_anchor > 0).sum()),
         rows_per_anchor=_spread(per_anchor[per_anchor > 0]),
         n_questions=len(times),
-        n_duplicates=len(rows) - n_distinct,
+        n_duplicates=len(rows) - n_different,
         n_contradicted=int(contradicted.sum()),
         contradicted_share=float(contradicted.sum() / repeated.sum()) if repeated.any() else None,
-        consistency=float(agreeing.sum() / n_pairs) if n_pairs >= 1 else None,
-        n_agreement_pairs=round(n_pairs),
+        consistency=agreed.share if agreed.n_pairs else None,
+        n_agreement_pairs=agreed.n_pairs,
         n_parts=_n_parts(rows, n_items) - len(unused),
         looks_one_based=bool(ids_given and mentions[0] == 0 and len(unused) <= 1 + n_items / 10),
-        n_answers=None if answer is None else len(np.unique(answer)),
+        n_answers=None if answer is None else n_distinct(answer),
         n_participants=None if per_participant is None else len(per_participant),
         rows_per_participant=None if per_participant is None else _spread(per_participant),
     )
 
 
-def _votes(
-    rows: np.ndarray, n_items: int, weight: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
+Asked = tuple[np.ndarray, np.ndarray]  # what `questions` returns
+
+
+class Agreement(NamedTuple):
+    """How often two answers to one question agree, its standard error, and from how many pairs."""
+
+    share: float
+    error: float
+    n_pairs: int
+
+
+def agreement(
+    asked: Asked,
+    weight: np.ndarray | None,
+    answer: np.ndarray | None,
+    person: np.ndarray | None = None,
+) -> Agreement:
+    """Compare the answers to each question, two at a time; with ``person``, of different people."""
+    question, _ = asked
+    n, agreeing = _pairs(*_votes(asked, weight))
+    if person is not None:
+        key = question * (int(person.max()) + 1) + person
+        _, first, own = np.unique(key, return_index=True, return_inverse=True)
+        own_pairs = _pairs(*_votes((own.reshape(-1), asked[1]), weight))
+        n, agreeing = (
+            of_all - np.bincount(question[first], of_one, len(of_all))
+            for of_all, of_one in zip((n, agreeing), own_pairs, strict=True)
+        )
+    n_pairs = float(n.sum())
+    if n_pairs < 1:
+        return Agreement(np.nan, np.nan, 0)
+    share = agreeing.sum() / n_pairs
+    # Questions vary by themselves, but those of one answer may go together: at worst, that
+    # multiplies the variance by their number.
+    together = 1.0
+    if answer is not None:
+        n_both = n_distinct(answer.astype(np.int64) * (int(question.max()) + 1) + question)
+        together = n_both / n_distinct(answer)
+    error = np.sqrt(together * ((agreeing - share * n) ** 2).sum()) / n_pairs
+    return Agreement(float(share), float(error), round(n_pairs))
+
+
+def _pairs(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of votes, and those that agree."""
+    n = first + second
+    return n * (n - 1) / 2, (first * (first - 1) + second * (second - 1)) / 2
+
+
+def _votes(asked: Asked, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """For each question, count the answers that called the lower id near, and the others."""
-    question, lower_near = questions(rows, n_items)
+    question, lower_near = asked
     counts = [
         np.bincount(
             question[chosen],
@@ -176,6 +222,11 @@ def questions(rows: np.ndarray, n_items: int) -> tuple[np.ndarray, np.ndarray]:
         key = np.unique(key, return_inverse=True)[1].reshape(-1)
     key = key * n_items + np.maximum(near, far)
     return np.unique(key, return_inverse=True)[1].reshape(-1), near < far
+
+
+def n_distinct(values: np.ndarray) -> int:
+    """Count different values; ``np.unique`` hashes them, which takes far longer than sorting."""
+    return 1 + int(np.count_nonzero(np.diff(np.sort(values))))
 
 
 def _n_parts(rows: np.ndarray, n_items: int) -> int:

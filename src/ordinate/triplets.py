@@ -6,13 +6,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate import backends
-from ordinate._checks import check_choice, check_length
+from ordinate._checks import check_choice, check_length, check_responses
 from ordinate.folds import shuffled_folds
 from ordinate.labels import encode, label_array
 from ordinate.rows import check_rows, group_by_anchor, read_only
-from ordinate.summary import Summary, summarise
+from ordinate.summary import Summary, n_distinct, summarise
 
 COLUMNS = ("anchor", "near", "far")
+
+
+class Origin:
+    """The table that rows were taken from; tables made apart have different ones.
+
+    Attributes
+    ----------
+    cut_told : bool
+        Its answers were cut in two by a split, and that has been told.
+    """
+
+    cut_told = False
 
 
 class Triplets:
@@ -75,6 +87,8 @@ class Triplets:
         if participant is not None:
             self.participant, self.participant_labels = self._codes("participant", participant)
         self.weight = None if weight is None else _check_weight(weight, len(self))
+        self._origin = Origin()
+        self._places: np.ndarray | None = None  # of the rows in the origin, if not all in order
 
     @classmethod
     def from_columns(
@@ -212,9 +226,9 @@ class Triplets:
     def __repr__(self) -> str:
         parts = [f"{len(self):,} rows", f"{self.n_items:,} items"]
         if self.answer is not None:
-            parts.append(f"{len(np.unique(self.answer)):,} answers")
-        if self.participant_labels is not None:
-            parts.append(f"{len(self.participant_labels):,} participants")
+            parts.append(f"{n_distinct(self.answer):,} answers")
+        if self.participant is not None:
+            parts.append(f"{n_distinct(self.participant):,} participants")
         return f"Triplets({', '.join(parts)})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -235,7 +249,36 @@ class Triplets:
         # A slice or a mask leaves the order as it is; of indices it is not known.
         forward = isinstance(key, slice) and (key.step is None or key.step > 0)
         in_order = self._in_order and (forward or np.asarray(key).dtype == bool)
-        return self._with(rows, lambda column: column[key], in_order=in_order)
+        taken = self._with(rows, lambda column: column[key], in_order=in_order)
+        if self.answer is not None:
+            places = np.arange(len(self)) if self._places is None else self._places
+            taken._origin, taken._places = self._origin, places[key]
+        return taken
+
+    def answered(self, y: Any) -> "Triplets":
+        """Read the rows as questions, and say how each was answered.
+
+        Parameters
+        ----------
+        y : array-like of +1 and -1, or of bool, shape (m,)
+            +1 or True: the row says what was answered. -1 or False: its last item was called
+            nearer, so that near and far change places.
+
+        Returns
+        -------
+        Triplets
+            Over the same items, with the same answers, participants and weights.
+
+        Examples
+        --------
+        >>> Triplets([[0, 1, 2], [0, 1, 2]]).answered([1, -1]).rows.tolist()
+        [[0, 1, 2], [0, 2, 1]]
+        """
+        as_it_stands = check_responses(y, len(self))
+        if as_it_stands.all():
+            return self
+        rows = np.where(as_it_stands[:, None], self.rows, self.rows[:, [0, 2, 1]])
+        return self._with(rows, lambda column: column, in_order=self._in_order)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow Table with labels in the columns anchor, near, far, and the extras.
@@ -360,6 +403,7 @@ class Triplets:
         new.participant = None if self.participant is None else take(self.participant)
         new.participant_labels = self.participant_labels
         new.weight = None if self.weight is None else take(self.weight)
+        new._origin, new._places = Origin(), None
         return new
 
     def _numbered(self, answer: Any) -> np.ndarray:

@@ -90,12 +90,12 @@ def fit(
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force)
     end_compiling = compile_beside()
-    from ordinate import analysis, methods
+    from ordinate import held_out, methods
     from ordinate._writing import whole_folder
     from ordinate.run_folder import Story, fingerprint, write_run
 
     options = Options.of(locals())
-    total = 7 + (analysis.FOLDS if folds is None else folds)
+    total = 7 + (held_out.FOLDS if folds is None else folds)
     with shell.stages(total, quiet) as stages:
         stages.begin("reading")
         source = read_source(file, options, dimensions)
@@ -210,6 +210,8 @@ def report(
     """Say what came out: the record as JSON, or a few lines."""
     import json
 
+    from ordinate.metrics import beside_chance
+
     if as_json:
         typer.echo(json.dumps({"output": str(folder), **record}, indent=2, ensure_ascii=False))
         return
@@ -229,8 +231,6 @@ def report(
         f"{record['method']} ({record['why']})"
     )
     if held_out is not None:
-        typer.echo(
-            f"held-out accuracy {held_out['accuracy']:.1%} ± {held_out['error']:.1%} "
-            f"({held_out['how']})"
-        )
+        accuracy = beside_chance(held_out["accuracy"], held_out["error"])
+        typer.echo(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
     typer.echo(f"{folder}/: {', '.join(FILES)}")

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -95,7 +95,10 @@ def score(
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Tell how many answers a map gets right.
+    """Tell how many answers a map gets right, beside chance, and whether it was made of them.
+
+    Answers about items that the map does not know are left out, and counted. The standard error
+    respects that rows of one answer depend on each other.
 
     ```
     ordinate score out/embedding.csv new-answers.csv
@@ -103,7 +106,7 @@ def score(
     """
     import numpy as np
 
-    from ordinate.metrics import correct
+    from ordinate.metrics import CHANCE, correct, judge
 
     embedding = inside(embedding)
     found = _read(embedding)
@@ -111,23 +114,89 @@ def score(
     triplets = read_answers(file, options).triplets
     row_of = {label: row for row, label in enumerate(found.labels)}
     rows = np.array([row_of.get(str(label), -1) for label in triplets.labels])
-    unknown = triplets.labels[rows < 0].tolist()
-    if unknown:
+    ids = rows[triplets.rows]
+    known = (ids >= 0).all(axis=1)
+    unknown = [str(label) for label in triplets.labels[rows < 0]]
+    if not known.any():
         raise shell.CommandError(
-            f"{len(unknown):,} items of {file} are not in {embedding}: {unknown[:10]}",
+            f"{len(unknown):,} items of {file} are not in {embedding}: {unknown[:10]}, and no "
+            "answer is about others",
             shell.UNREADABLE,
         )
-    right = correct(found.points, rows[triplets.rows])
-    accuracy = float(np.average(right, weights=triplets.weight))
-    nowhere = np.isnan(found.points).any(axis=1)
-    unknown_rows = int(nowhere[rows[triplets.rows]].any(axis=1).sum())
+    judged = judge(correct(found.points, ids[known]), triplets[known])
+    origin = _origin(embedding, file)
+    record = {
+        "accuracy": judged.accuracy,
+        "error": judged.error,
+        "chance": CHANCE,
+        "triplets": judged.n_triplets,
+        "answers": judged.n_answers,
+        "without_place": int(np.isnan(found.points).any(axis=1)[ids[known]].any(axis=1).sum()),
+        "left_out": int((~known).sum()),
+        "unknown_items": unknown,
+        "same_file": origin.same_file,
+    }
     if as_json:
-        record = {"accuracy": accuracy, "triplets": len(triplets), "without_place": unknown_rows}
-        typer.echo(json.dumps(record))
+        typer.echo(json.dumps(record, ensure_ascii=False))
         return
-    typer.echo(f"{accuracy:.2%} of {len(triplets):,} triplets")
-    if unknown_rows:
-        typer.echo(f"{unknown_rows:,} of them name items without a place, and count half")
+    _tell_score(record)
+    typer.echo(origin.told)
+
+
+def _tell_score(record: dict[str, Any]) -> None:
+    from ordinate.metrics import beside_chance
+
+    accuracy = beside_chance(record["accuracy"], record["error"])
+    of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
+    typer.echo(f"{accuracy} of {record['triplets']:,} triplets{of} are as the map says")
+    if record["without_place"]:
+        typer.echo(
+            f"{record['without_place']:,} of them name items without a place, and count half"
+        )
+    if record["left_out"]:
+        items = record["unknown_items"]
+        typer.echo(
+            f"{record['left_out']:,} more triplets were left out, since the map does not know "
+            f"{len(items):,} items: {', '.join(items[:10])}{', ...' if len(items) > 10 else ''}"
+        )
+
+
+class Origin(NamedTuple):
+    """Whether a map was made of the file at hand, None where nobody knows, and how to say so."""
+
+    same_file: bool | None
+    told: str
+
+
+def _origin(embedding: Path, file: Path) -> Origin:
+    """Compare a file with what the record beside a map says that it was made of."""
+    from ordinate.metrics import beside_chance
+    from ordinate.run_folder import fingerprint, read_record
+
+    record = read_record(embedding)
+    source = None if record is None else record["input"].get("sha256")
+    if record is None or source is None:
+        return Origin(
+            None,
+            f"note: {embedding.name} came without its run.json, so that it is not known whether "
+            "the map was made of these answers; if it was, this is no accuracy on new ones",
+        )
+    if source != fingerprint(file):
+        return Origin(
+            False,
+            f"the map was made of another file than {file.name}; whether some answers are in both "
+            "is not known",
+        )
+    held_out = record.get("held_out")
+    instead = ""
+    if held_out is not None:
+        accuracy = beside_chance(held_out["accuracy"], held_out["error"])
+        instead = f", which is {accuracy} by run.json"
+    return Origin(
+        True,
+        f"warning: the map was made of the answers in {file.name}: this tells how well it fits "
+        f"them, not the accuracy on new ones{instead}",
+    )
 
 
 def inside(path: Path) -> Path:

@@ -17,6 +17,7 @@ from ordinate._device import choose_device, describe_device
 from ordinate._memory import in_words
 from ordinate.inputs import as_triplets
 from ordinate.metrics import correct
+from ordinate.splits import n_cut
 from ordinate.storage import StoredTriplets, find
 from ordinate.triplets import Triplets
 
@@ -29,20 +30,20 @@ class Embedder(BaseEstimator, ABC):
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> "Embedder":
-        """Find the map."""
+        """Find the map; ``y`` says how the rows were answered, see :func:`answered`."""
 
     def _keep(self, parameters: dict[str, Any]) -> None:
         """Store what the constructor was given, as it is; called with its ``locals()``."""
         for name in self._get_param_names():
             setattr(self, name, parameters[name])
 
-    def _prepare(self, X: Any) -> tuple[Any, int]:
+    def _prepare(self, X: Any, y: Any) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""
         n_components = check_whole("n_components", self.n_components)
         self.device_ = choose_device(self.device)
         if self.device is not None:
             self._say(f"device: {describe_device(self.device_)}")
-        triplets = self._triplets(X)
+        triplets = answered(X, self._triplets(X), y)
         if n_components >= triplets.n_items:
             raise ValueError(
                 f"n_components must be less than the number of items, {triplets.n_items:,}; got "
@@ -50,6 +51,8 @@ class Embedder(BaseEstimator, ABC):
             )
         self.n_features_in_ = 3
         self.labels_ = triplets.labels
+        # Kept if it is a part of a table, to tell whether answers judged later were cut in two.
+        self._fitted_to = X if isinstance(X, Triplets) and X._places is not None else None
         return triplets, n_components
 
     def _triplets(self, X: Any) -> Triplets | StoredTriplets:
@@ -99,7 +102,7 @@ class Embedder(BaseEstimator, ABC):
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Find the map and return it: an array (n_items, n_components)."""
-        return self.fit(X).embedding_
+        return self.fit(X, y).embedding_
 
     def predict(self, X: Any) -> np.ndarray:
         """Answer questions by the map.
@@ -116,13 +119,23 @@ class Embedder(BaseEstimator, ABC):
             an item has no place.
         """
         check_is_fitted(self, "embedding_")
+        self._warn_of_cut_answers(X)
         questions = over_labels(X, self.labels_)
         return np.round(2 * correct(self.embedding_, questions.rows) - 1).astype(int)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Share of triplets that the map gets right; ties count half, rows by their weight."""
+        """Share of triplets that the map gets right; ties count half, rows by their weight.
+
+        Parameters
+        ----------
+        X : triplets in any form
+            Labels, where given, are those of the fit.
+        y : array-like of +1 and -1, or of bool, shape (m,), optional
+            How the rows were answered, as in `fit`.
+        """
         check_is_fitted(self, "embedding_")
-        questions = over_labels(X, self.labels_)
+        self._warn_of_cut_answers(X)
+        questions = answered(X, over_labels(X, self.labels_), y)
         return float(np.average(correct(self.embedding_, questions.rows), weights=questions.weight))
 
     def save(self, folder: str | PathLike, *, force: bool = False) -> None:
@@ -140,6 +153,28 @@ class Embedder(BaseEstimator, ABC):
 
         check_is_fitted(self, "embedding_")
         saving.save(self, folder, force=force)
+
+    def _warn_of_cut_answers(self, X: Any) -> None:
+        """Warn, once for each table, where the fit has seen part of the answers that are judged."""
+        seen = getattr(self, "_fitted_to", None)
+        if seen is None or not isinstance(X, Triplets) or X._origin.cut_told:
+            return
+        n_rows = n_cut(X, seen)
+        if n_rows:
+            X._origin.cut_told = True
+            warnings.warn(
+                f"{n_rows:,} of {len(X):,} rows belong to answers of which the map was "
+                "fitted to other rows, so that it looks better than it is: split by answers, with "
+                "Triplets.split() in place of train_test_split, and with cv=TripletKFold(5) in "
+                "place of cv=5",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the model without the data it was fitted to."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_fitted_to"}
 
     def _placed(self, store: Any, points: np.ndarray) -> np.ndarray:
         """Take the places away from items that no triplet mentions, and warn of parts."""
@@ -172,6 +207,22 @@ class Embedder(BaseEstimator, ABC):
         tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
+
+
+def answered(X: Any, triplets: Any, y: Any) -> Any:
+    """Return the triplets that X became, answered as ``y`` says; None means as they stand.
+
+    The rows of a file may come in another order, or not all: nobody can say what belongs to which.
+    """
+    if y is None:
+        return triplets
+    if isinstance(X, (str, PathLike, StoredTriplets)):
+        raise ValueError(
+            "y goes with rows in memory, and X is a file, whose rows may be dropped or sorted as "
+            "they are read: leave y out if the file says what was nearer, or read it first, with "
+            "ordinate.readers.read(path).triplets, and give y for the rows that came out"
+        )
+    return triplets.answered(y)
 
 
 def over_labels(X: Any, labels: np.ndarray) -> Triplets:

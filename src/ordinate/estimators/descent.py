@@ -64,8 +64,9 @@ class GradientEmbedder(Embedder):
         X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
             Rows ``(anchor, near, far)``. A file too large for memory is streamed: its path, or
             what :func:`ordinate.storage.open_triplets` returns.
-        y : ignored
-            Present for scikit-learn.
+        y : array-like of +1 and -1, or of bool, shape (m,), optional
+            How rows ``(anchor, first, second)`` were answered: +1 or True where the first is
+            nearer, -1 or False where the second is. Without it, the first is nearer in every row.
         start_triplets : triplets in any form, optional
             Triplets over the same items for the start alone: the paper's warm start is
             ``STE(start="loe").fit(uniform, start_triplets=landmark)``.
@@ -74,7 +75,7 @@ class GradientEmbedder(Embedder):
         -------
         self
         """
-        triplets, n_components = self._prepare(X)
+        triplets, n_components = self._prepare(X, y)
         loss = self._loss(n_components)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         options = {

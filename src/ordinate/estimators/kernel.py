@@ -39,8 +39,9 @@ class KernelEmbedder(Embedder):
         ----------
         X : Triplets, array-like of int (m, 3), DataFrame or Arrow table
             Rows ``(anchor, near, far)``.
-        y : ignored
-            Present for scikit-learn.
+        y : array-like of +1 and -1, or of bool, shape (m,), optional
+            How rows ``(anchor, first, second)`` were answered: +1 or True where the first is
+            nearer, -1 or False where the second is. Without it, the first is nearer in every row.
 
         Returns
         -------
@@ -48,7 +49,7 @@ class KernelEmbedder(Embedder):
         """
         if self.device not in (None, "cpu", "auto"):
             raise ValueError(f"{type(self).__name__} runs on the CPU alone; got {self.device!r}")
-        triplets, n_components = self._prepare(X)
+        triplets, n_components = self._prepare(X, y)
         self.device_ = "cpu"
         tol = check_number("tol", self.tol, least=0)
         max_iter = check_whole("max_iter", self.max_iter)

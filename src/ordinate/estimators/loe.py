@@ -110,14 +110,15 @@ class LOE(Embedder):
         X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
             Rows ``(anchor, near, far)``. A file too large for memory is streamed: its path, or
             what :func:`ordinate.storage.open_triplets` returns.
-        y : ignored
-            Present for scikit-learn.
+        y : array-like of +1 and -1, or of bool, shape (m,), optional
+            How rows ``(anchor, first, second)`` were answered: +1 or True where the first is
+            nearer, -1 or False where the second is. Without it, the first is nearer in every row.
 
         Returns
         -------
         self
         """
-        triplets, n_components = self._prepare(X)
+        triplets, n_components = self._prepare(X, y)
         check_choice("recovery", self.recovery, RECOVERIES)
         check_regularization(self.regularization)
         began = time.perf_counter()
