@@ -15,14 +15,17 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 class Options(NamedTuple):
     """How a file is to be read, as all commands ask for it."""
 
-    layout: str
-    columns: str | None
-    first_id: int | None
-    odd: str | None
-    positive: str | None
-    keep_checks: bool
-    exclude_participants: str | None
-    min_response_time: float | None
+    layout: str = "auto"
+    columns: str | None = None
+    first_id: int | None = None
+    odd: str | None = None
+    response: str | None = None
+    drop: str | None = None
+    only: str | None = None
+    checks: str | None = None
+    keep_checks: bool = False
+    exclude_participants: str | None = None
+    min_response_time: float | None = None
     memory_limit: str | None = None
 
     @classmethod
@@ -32,7 +35,7 @@ class Options(NamedTuple):
 
     def given(self) -> list[str]:
         """Names of the options that were given and that only readers understand."""
-        plain = Options("auto", None, None, None, None, False, None, None, self.memory_limit)
+        plain = Options(memory_limit=self.memory_limit)
         return [
             f"--{name.replace('_', '-')}"
             for name, value, usual in zip(self._fields, self, plain, strict=True)
@@ -79,10 +82,13 @@ def read_answers(file: Path, options: Options) -> Any:
     reading = readers.read(
         file,
         layout=options.layout.replace("-", "_"),
-        columns=shell.roles(options.columns),
+        columns=shell.columns(options.columns),
         first_id=options.first_id,
         odd=options.odd,
-        positive=options.positive,
+        response=shell.response(options.response),
+        drop=shell.names(options.drop),
+        only=shell.marks("--only", options.only),
+        checks=shell.marks("--checks", options.checks),
         keep_checks=options.keep_checks,
         exclude_participants=shell.names(options.exclude_participants),
         min_response_time=options.min_response_time,
@@ -97,7 +103,10 @@ def check(
     columns: shell.Columns = None,
     first_id: shell.FirstId = None,
     odd: shell.Odd = None,
-    positive: shell.Positive = None,
+    response: shell.Response = None,
+    drop: shell.Drop = None,
+    only: shell.Only = None,
+    checks: shell.Checks = None,
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
@@ -152,7 +161,10 @@ def convert(
     columns: shell.Columns = None,
     first_id: shell.FirstId = None,
     odd: shell.Odd = None,
-    positive: shell.Positive = None,
+    response: shell.Response = None,
+    drop: shell.Drop = None,
+    only: shell.Only = None,
+    checks: shell.Checks = None,
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,

@@ -1,0 +1,200 @@
+"""Which of the items shown was chosen: answers that name the item, its side, its place or a key."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ordinate.readers._cells import WHOLE, distinct
+from ordinate.readers._errors import ReadError, Remedy
+from ordinate.readers._layout import Options
+from ordinate.readers._table import Items, Table
+
+PLACES = ("first", "second", "third")
+ITEM = "item"
+
+# Words that say the place by themselves, also where only one of them occurs.
+WORDS = {
+    2: {
+        **dict.fromkeys(("left", "first", "arrowleft", "leftarrow"), 0),
+        **dict.fromkeys(("right", "second", "arrowright", "rightarrow"), 1),
+    },
+    3: {
+        **dict.fromkeys(("left", "first"), 0),
+        **dict.fromkeys(("middle", "centre", "center", "second"), 1),
+        **dict.fromkeys(("right", "third"), 2),
+    },
+}
+# Codes that are read in this order, with a note; 37 and 39 are the key codes of the arrows.
+IN_ORDER = {
+    2: (("1", "2"), ("a", "b"), ("f", "j"), ("37", "39")),
+    3: (("1", "2", "3"), ("0", "1", "2"), ("a", "b", "c")),
+}
+# Codes of which files differ in what they mean; the likelier meaning is offered first.
+ASKED = (("0", "1"), ("1", "-1"), ("true", "false"), ("t", "f"), ("yes", "no"), ("y", "n"))
+# What explains this share of the answers is what was meant; the other answers are strays.
+MOST = 0.5
+
+
+class Chosen(NamedTuple):
+    """The items shown, shape (m, k), and the position of the one chosen, shape (m,)."""
+
+    items: Items
+    position: np.ndarray
+
+
+def code(word: object) -> str:
+    """Return an answer as codes are compared: in lower case, without blanks and underscores.
+
+    >>> code("Arrow_Left"), code("+1"), code("2.0")
+    ('arrowleft', '1', '2')
+    """
+    text = str(word).strip().lower().replace("_", "").replace(" ", "").removeprefix("+")
+    whole = WHOLE.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def chosen(
+    table: Table,
+    options: Options,
+    shown: list[int],
+    picked: int,
+    *,
+    named: bool = False,
+    first: int = 0,
+) -> Chosen:
+    """Read the items shown and which of them, from ``first`` on, the answer picks.
+
+    ``named`` answers are items wherever all of them can be; others are asked about where they
+    could be codes as well.
+    """
+    items = table.distinct_items([*shown, picked], shown=len(shown), answer=len(shown))
+    same = items.codes[:, first:-1] == items.codes[:, -1:]
+    is_item = same.any(axis=1)
+    meaning: Mapping[str, int] | None = None
+    if options.response is None and not (named and is_item.all()):
+        values, codes = distinct([table.data.column(picked)])
+        meaning = _find(table, Words.of(values, codes), same.shape[1], is_item, named)
+    elif isinstance(options.response, Mapping):
+        meaning = _given(table, options.response, same.shape[1])
+    if meaning is None:
+        position = _by_item(table, items, same, first)
+    else:
+        position = _by_code(table, picked, meaning)
+    # Read again, since answers such as "left" among the names make text of numbers.
+    return Chosen(table.items(shown), first + position)
+
+
+def _by_item(table: Table, items: Items, same: np.ndarray, first: int) -> np.ndarray:
+    """Return the place of the item that each answer names, and refuse those that name none."""
+    kept = table.refuse(
+        ~same.any(axis=1),
+        lambda i: f"the answer is {items.row(i)[-1]!r}, not one of {items.row(i)[first:-1]}",
+        "answers name the item, or all of them its place",
+        kind="unanswered",
+    )
+    return (same if kept is None else same[kept]).argmax(axis=1)
+
+
+def _by_code(table: Table, picked: int, meaning: Mapping[str, int]) -> np.ndarray:
+    """Return the place that each answer means, and refuse those that are no code."""
+    values, codes = distinct([table.data.column(picked)])
+    places = [meaning.get(code(value), -1) for value in values]
+    position = np.array([*places, -1])[codes]
+    kept = table.refuse(
+        position < 0,
+        lambda i: f"the answer is {values[codes[i]]!r}, not one of {list(meaning)}",
+        "repair those rows",
+        kind="unanswered",
+    )
+    return position if kept is None else position[kept]
+
+
+def _given(table: Table, response: Mapping[Any, str], n_shown: int) -> dict[str, int]:
+    """Return the codes that the user told."""
+    meaning = {code(word): PLACES.index(place) for word, place in response.items()}
+    if max(meaning.values()) >= n_shown:
+        raise ReadError(f"{table.path}: response= names the third item, but two can be chosen")
+    return meaning
+
+
+class Words(NamedTuple):
+    """The answers that occur, and how often."""
+
+    times: dict[str, int]
+
+    @classmethod
+    def of(cls, values: list, codes: np.ndarray) -> "Words":
+        """Count the answers, the most frequent first."""
+        count: dict[str, int] = {}
+        for value, n in zip(values, np.bincount(codes, minlength=len(values)), strict=True):
+            count[code(value)] = count.get(code(value), 0) + int(n)
+        return cls(dict(sorted(count.items(), key=lambda entry: (-entry[1], entry[0]))))
+
+    def explained(self, known: Iterable[str]) -> int:
+        """Return the number of answers that are among some codes."""
+        return sum(self.times.get(word, 0) for word in known)
+
+    def schemes(self, n_shown: int) -> list[dict[str, int]]:
+        """Return the codes that explain most answers, all that explain as many."""
+        known = [WORDS[n_shown]]
+        for scheme in (*IN_ORDER[n_shown], *(ASKED if n_shown == 2 else ())):
+            known.append(dict(zip(scheme, range(n_shown), strict=True)))
+        best = max(map(self.explained, known))
+        if best < MOST * sum(self.times.values()):
+            return []
+        return [scheme for scheme in known if self.explained(scheme) == best]
+
+
+def _find(
+    table: Table, words: Words, n_shown: int, is_item: np.ndarray, named: bool
+) -> Mapping[str, int] | None:
+    """Return the place that each code means, or None where answers are items; ask where unclear."""
+    schemes = words.schemes(n_shown)
+    all_coded = any(words.times.keys() <= scheme.keys() for scheme in schemes)
+    if is_item.mean() >= MOST and not all_coded:
+        return None
+    few = len(is_item) <= n_shown or len(words.times) > n_shown
+    if not schemes and (named or few):
+        return None  # to be refused, row by row
+    if is_item.all() or not _is_clear(words, schemes, n_shown):
+        _ask(table, words, schemes, n_shown, items=bool(is_item.all()))
+    (meaning,) = schemes
+    occurring = {word: place for word, place in meaning.items() if word in words.times}
+    told = ", ".join(f"{word!r} is the {PLACES[place]}" for word, place in occurring.items())
+    table.notes.append(f"answers are places: {told}; response= tells another meaning")
+    return meaning
+
+
+def _is_clear(words: Words, schemes: list[dict[str, int]], n_shown: int) -> bool:
+    """Tell whether there is but one meaning: two codes of a pair show it, one does not."""
+    if len(schemes) != 1:
+        return False
+    if schemes[0] is WORDS[n_shown]:
+        return True
+    enough = n_shown == 3 or len(words.times.keys() & schemes[0].keys()) == 2
+    return enough and tuple(schemes[0]) in IN_ORDER[n_shown]
+
+
+def _ask(
+    table: Table, words: Words, schemes: list[dict[str, int]], n_shown: int, *, items: bool
+) -> NoReturn:
+    """Raise, and offer every meaning that the answers may have."""
+    seen = list(words.times)
+    if not schemes:
+        schemes = [dict(zip(sorted(seen[:n_shown]), range(n_shown), strict=False))]
+    ways = [{w: PLACES[k] for w, k in scheme.items() if w in seen} for scheme in schemes]
+    if n_shown == 2 and WORDS[2] not in schemes:
+        swapped = {"first": "second", "second": "first"}
+        ways += [{word: swapped[place] for word, place in way.items()} for way in ways]
+    ways = [way for k, way in enumerate(ways) if way not in ways[:k]]
+    remedies = [Remedy({"response": way}, "if these are places") for way in ways]
+    if items:
+        remedies.append(Remedy({"response": ITEM}, "if answers name the item"))
+    shown = ", ".join(map(repr, seen[:6])) + (", ..." if len(seen) > 6 else "")
+    why = "are items of their rows and may be places as well" if items else "may mean either"
+    raise ReadError(
+        f"{table.path}: the answers {shown} {why}. The item, left and right, first and second, 1 "
+        "and 2, A and B, f and j and arrow keys are understood; other codes must be told",
+        *remedies,
+    )

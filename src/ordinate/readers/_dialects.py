@@ -1,0 +1,113 @@
+"""What survey platforms do to a table, undone: Qualtrics, MTurk, Meadows and jsPsych."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from ordinate.readers._cells import distinct, is_list
+from ordinate.readers._table import Table, squeezed
+
+IMAGE = re.compile(r"<(?:img|video|audio|source)\b[^>]*?\bsrc\s*=\s*(['\"]?)([^'\" >]+)\1", re.I)
+# The columns that jsPsych adds to every row, one of which tells that it wrote the file.
+JSPSYCH = ("trial_type", "trial_index", "internal_node_id", "time_elapsed")
+
+
+def tidy(table: Table) -> Table:
+    """Return a table with names as others have it; nothing is done silently."""
+    for dialect in (_qualtrics, _mturk, _meadows, _jspsych):
+        table = dialect(table)
+    return table
+
+
+def _renamed(table: Table, names: dict[int, str]) -> Table:
+    header = [names.get(i, name) for i, name in enumerate(table.header or [])]
+    return replace(table, header=header)
+
+
+def _qualtrics(table: Table) -> Table:
+    """Drop the texts and ids of the questions that follow the header; a response is a person."""
+    if not table.text or len(table.rows) < 2:
+        return table
+    ids = table.cells(1, range(table.data.num_columns))
+    if not any(cell.lstrip().startswith('{"ImportId"') for cell in ids):
+        return table
+    table = replace(table, data=table.data.slice(2), rows=table.rows[2:])
+    table.notes.append("the texts and ids of Qualtrics' questions, two lines, are not read")
+    person = table.index(["ResponseId"])
+    known = table.index(["participant"]) is not None
+    return table if person is None or known else _renamed(table, {person: "participant"})
+
+
+def _mturk(table: Table) -> Table:
+    """Take Input. and Answer. off the names of MTurk's columns, where they stay different."""
+    header = table.header or []
+    short = {
+        i: re.sub(r"(?i)^(input|answer)\.", "", name)
+        for i, name in enumerate(header)
+        if re.match(r"(?i)(input|answer)\.", name)
+    }
+    taken = [squeezed(short.get(i, name)) for i, name in enumerate(header)]
+    short = {i: name for i, name in short.items() if taken.count(squeezed(name)) == 1}
+    return _renamed(table, short)
+
+
+def _meadows(table: Table) -> Table:
+    """Name items by stim1_name, ... instead of stim1_id, ..., where each id has one name."""
+    pairs = [(table.index([f"stim{k}_id"]), table.index([f"stim{k}_name"])) for k in (1, 2, 3)]
+    label = table.index(["label"])
+    places = [place for pair in pairs for place in pair]
+    if label is None or None in places:
+        return table
+    ids, id_codes = distinct([table.data.column(i) for i, _ in pairs])
+    names, name_codes = distinct([table.data.column(i) for _, i in pairs])
+    known = np.unique(np.column_stack([id_codes, name_codes]), axis=0)
+    if not len(known) == len(np.unique(known[:, 0])) == len(np.unique(known[:, 1])):
+        return table
+    name_of = {ids[i]: names[k] for i, k in known.tolist() if min(i, k) >= 0}
+    values, codes = distinct([table.data.column(label)])
+    cells = pa.array([name_of.get(value, value) for value in values])
+    answers = cells.take(pa.array(codes, pa.int64(), mask=codes < 0))
+    table.notes.append("items are named by stim1_name, ..., not by stim1_id, ...")
+    kept = [i for i in range(table.data.num_columns) if i not in [i for i, _ in pairs]]
+    data = table.data.set_column(label, table.data.field(label).name, answers).select(kept)
+    return replace(table, data=data, header=[(table.header or [])[i] for i in kept])
+
+
+def _jspsych(table: Table) -> Table:
+    """Spread lists of choices, and name pictures in HTML by their files."""
+    if sum(table.index([name]) is not None for name in JSPSYCH) < 2:
+        return table
+    table = replace(table)
+    for name in ("stimulus", "choices"):
+        place = table.index([name])
+        if place is None or table.series([name]):
+            continue
+        kind = table.data.schema.types[place]
+        if not is_list(kind) and str(kind) not in ("string", "large_string"):
+            continue
+        cells = table.data.column(place).to_pylist()
+        lists = [_parts(cell) for cell in cells]
+        table.spread(place, [entry if len(entry) > 1 else [] for entry in lists])
+        single = [
+            e[0] if len(e) == 1 else None if e else c for e, c in zip(lists, cells, strict=True)
+        ]
+        if single != cells:
+            table.notes.append(f"lists and pictures in the column {name} are taken apart")
+            cells = ["" if cell is None else str(cell) for cell in single]
+            table.data = table.data.set_column(place, name, pa.array(cells))
+    return table
+
+
+def _parts(cell: object) -> list[str]:
+    """Return the entries of a list, or the files of the pictures in HTML; none for other text."""
+    if isinstance(cell, str) and cell.lstrip()[:1] == "[":
+        try:
+            cell = json.loads(cell)
+        except json.JSONDecodeError:
+            return []
+    if isinstance(cell, list):
+        return [(_parts(entry) or [str(entry)])[0] for entry in cell]
+    return [src.rpartition("/")[2] for _, src in IMAGE.findall(str(cell or ""))]
