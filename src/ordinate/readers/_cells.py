@@ -1,5 +1,6 @@
 """Cells of columns: what counts as missing, as yes, as a whole number, and which are the same."""
 
+import json
 import re
 from collections.abc import Iterable
 
@@ -19,6 +20,16 @@ def is_list(kind: pa.DataType) -> bool:
     """Tell whether the cells of a column are lists."""
     tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     return any(test(kind) for test in tests)
+
+
+def column_of(values: list) -> pa.Array:
+    """Return values of JSON as a column; as text where they are of several kinds."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array(
+            [v if v is None or isinstance(v, str) else json.dumps(v) for v in values], pa.string()
+        )
 
 
 def is_missing(value: object) -> bool:

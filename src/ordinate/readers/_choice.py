@@ -188,13 +188,18 @@ def _ask(
         swapped = {"first": "second", "second": "first"}
         ways += [{word: swapped[place] for word, place in way.items()} for way in ways]
     ways = [way for k, way in enumerate(ways) if way not in ways[:k]]
-    remedies = [Remedy({"response": way}, "if these are places") for way in ways]
+    remedies = [Remedy({"response": way}, _in_words(way)) for way in ways]
     if items:
         remedies.append(Remedy({"response": ITEM}, "if answers name the item"))
     shown = ", ".join(map(repr, seen[:6])) + (", ..." if len(seen) > 6 else "")
-    why = "are items of their rows and may be places as well" if items else "may mean either"
+    both = "are items of their rows and may be places as well"
+    why = both if items else "are codes, and files differ in what these mean"
     raise ReadError(
         f"{table.path}: the answers {shown} {why}. The item, left and right, first and second, 1 "
         "and 2, A and B, f and j and arrow keys are understood; other codes must be told",
         *remedies,
     )
+
+
+def _in_words(way: Mapping[str, str]) -> str:
+    return "if " + " and ".join(f"{word} picks the {place}" for word, place in way.items())

@@ -83,7 +83,7 @@ def _jspsych(table: Table) -> Table:
     table = replace(table)
     for name in ("stimulus", "choices"):
         place = table.index([name])
-        if place is None or table.series([name]):
+        if place is None or table.index([f"{name}_1"]) is not None:
             continue
         kind = table.data.schema.types[place]
         if not is_list(kind) and str(kind) not in ("string", "large_string"):

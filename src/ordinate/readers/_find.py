@@ -11,7 +11,7 @@ from ordinate.readers._files import NO_COLUMNS
 from ordinate.readers._layout import Layout, Options, may_be_header, three_bare_columns
 from ordinate.readers._missing import best_fits
 from ordinate.readers._names import OPTIONAL
-from ordinate.readers._propose import proposals
+from ordinate.readers._propose import may_hold, proposals
 from ordinate.readers._table import Table
 from ordinate.readers.odd_one_out import ODD_REMEDIES
 
@@ -72,7 +72,7 @@ def find(
         if wide is not None:
             return wide
         _refuse_incomplete(candidate, table, allowed, columns)
-    raise _nothing_fits(named, allowed)
+    raise _nothing_fits(named, table, allowed)
 
 
 def _counted(columns: Columns) -> bool:
@@ -92,7 +92,7 @@ def _by_wide_names(table: Table, layouts: list[Layout]) -> tuple[Table, Layout] 
     for entry in layouts:
         for roles in entry.wide:
             places = table.found(roles)
-            if places is not None:
+            if places is not None and may_hold(table, list(places.values()), entry.name):
                 columns = {role: header[place] for role, place in places.items()}
                 found.setdefault(entry.name, (entry, columns))
     if len(found) > 1:
@@ -125,11 +125,13 @@ def _refuse_incomplete(
         )
 
 
-def _nothing_fits(table: Table, allowed: list[Layout]) -> ReadError:
+def _nothing_fits(table: Table, original: Table, allowed: list[Layout]) -> ReadError:
     """Return the error; the content may show which columns hold items and answers."""
     if table.text and table.data.num_columns < 3:
         return ReadError(f"{table.path}: {NO_COLUMNS}. The columns are {table.shown_header()}")
     wanted = allowed[0].description if len(allowed) == 1 else "any known layout"
+    if table.text and table.header == original.header and not may_be_header(original.bare()):
+        table = original.bare()
     stems = numbered_stems(table.header or [])
     series = f" (numbered: {list(stems)[:10]})" if stems else ""
     return ReadError(

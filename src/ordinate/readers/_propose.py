@@ -1,7 +1,7 @@
 """Which columns may hold the items and the answers, by what they contain: for messages alone."""
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from ordinate.readers._cells import is_missing
 from ordinate.readers._columns import numbered_stems
@@ -19,6 +19,7 @@ WITHOUT_ANSWER: Forms = {
     "plain": ("anchor", "near", "far"),
     "odd_one_out": ("first", "second", "odd"),
 }
+WHEN = {"plain": "if they are anchor, near, far", "odd_one_out": "if the last is the odd one"}
 OF_TWO: Forms = {"response": ("anchor", "first", "second", "response")}
 OF_THREE: Forms = {
     "odd_one_out": ("first", "second", "third", "odd"),
@@ -30,28 +31,39 @@ Cells = dict[str | int, list[str]]
 
 def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
     """Return columns= for each layout that three columns of items, and an answer, may have."""
-    allowed = {layout.name: layout.meaning for layout in layouts}
+    meaning = {layout.name: layout.meaning for layout in layouts}
     cells = _numbered(table) or _single(table)
     items = _items(cells)
     if items is None:
         return []
     others = [name for name in cells if name not in items]
     answer = _answer(cells, items, others)
-    forms = WITHOUT_ANSWER
+    found = []
     if answer is not None:
         forms = OF_TWO if _of_two(cells, items, answer) else OF_THREE
-    more = _participant(table, [name for name in others if name != answer])
-    columns = [*items, *([] if answer is None else [answer])]
-    meaning = {"plain": "if they are anchor, near, far"}
-    meaning |= {} if answer is not None else {"odd_one_out": "if the last is the odd one"}
-    return [
-        Remedy(
-            {"columns": dict(zip(roles, columns, strict=True)) | more},
-            meaning.get(name, allowed[name]),
-        )
-        for name, roles in forms.items()
-        if name in allowed
-    ]
+        found = [
+            Remedy({"columns": dict(zip(roles, (*items, answer), strict=True))}, meaning[name])
+            for name, roles in forms.items()
+            if name in meaning
+        ]
+    if answer is None or table.header is None:
+        # The only other column of a file without names may tell who answered.
+        more = {"participant": others[0]} if table.header is None and len(others) == 1 else {}
+        found += [
+            Remedy({"columns": dict(zip(roles, items, strict=True)) | more}, WHEN[name])
+            for name, roles in WITHOUT_ANSWER.items()
+            if name in meaning
+        ]
+    return found
+
+
+def may_hold(table: Table, places: list[int], layout: str) -> bool:
+    """Tell whether three columns vary, as items do, and the last one fits as an answer."""
+    cells: Cells = {place: _words(table, place) for place in places}
+    if len(table.rows) > 1 and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
+        return False
+    items = (places[0], places[1], places[2])
+    return layout not in OF_TWO or _of_two(cells, items, places[3])
 
 
 def _words(table: Table, place: int) -> list[str]:
@@ -86,22 +98,28 @@ def _numbered(table: Table) -> Cells:
 
 
 def _items(cells: Cells) -> tuple[str | int, ...] | None:
-    """Return the first three columns that share values and mostly differ within a row."""
+    """Return the first three columns that share values with each other, as items do."""
     values = {name: {word for word in column if word} for name, column in cells.items()}
-    wordy = [name for name, words in values.items() if len(words) > 1][:40]
-
-    def alike(one: str | int, other: str | int) -> bool:
-        smaller = min(len(values[one]), len(values[other]))
-        differ = sum(a != b for a, b in zip(cells[one], cells[other], strict=True) if a or b)
-        filled = sum(bool(a or b) for a, b in zip(cells[one], cells[other], strict=True))
-        return len(values[one] & values[other]) >= SHARED * smaller and 2 * differ > filled
-
-    pairs = {pair for pair in combinations(wordy, 2) if alike(*pair)}
+    wordy = [n for n, words in values.items() if len(words) > 1 and not _counts(cells[n])][:20]
     for three in combinations(wordy, 3):
-        enough = len(set.union(*(values[name] for name in three))) > MOST_CODES
-        if enough and all(pair in pairs for pair in combinations(three, 2)):
+        one, two, other = (values[name] for name in three)
+        shared = min(
+            len(mine & (second | third)) / len(mine)
+            for mine, second, third in ((one, two, other), (two, one, other), (other, one, two))
+        )
+        trials = [row for row in zip(*(cells[n] for n in three), strict=True) if all(row)]
+        differ = sum(len({*row}) == 3 for row in trials)
+        if len(one | two | other) > MOST_CODES and shared >= SHARED and 2 * differ > len(trials):
             return three
     return None
+
+
+def _counts(words: list[str]) -> bool:
+    """Tell whether a column numbers the rows, whose numbers may be ids of items as well."""
+    if not all(word.isdigit() for word in words):
+        return False
+    numbers = list(map(int, words))
+    return all(a <= b for a, b in pairwise(numbers))
 
 
 def _answer(
@@ -120,19 +138,8 @@ def _answer(
 
 def _of_two(cells: Cells, items: tuple[str | int, ...], answer: str | int) -> bool:
     """Tell whether answers pick one of two: codes by their number, items never the first."""
-    words = [word for word in cells[answer] if word]
-    if len(set(words)) <= 2:
+    rows = zip(cells[answer], *(cells[item] for item in items), strict=True)
+    trials = [row for row in rows if all(row)]
+    if len({word for word, *_ in trials}) <= 2:
         return True
-    first = cells[items[0]]
-    named = any(word in cells[items[1]] for word in words)
-    return named and not any(
-        word and word == shown for word, shown in zip(cells[answer], first, strict=True)
-    )
-
-
-def _participant(table: Table, left: list[str | int]) -> dict[str, str | int]:
-    """Return the column that may tell who answered: the only one left of a file without names."""
-    place = table.index(OPTIONAL["participant"])
-    if place is not None and table.header is not None:
-        return {"participant": table.header[place]}
-    return {"participant": left[0]} if table.header is None and len(left) == 1 else {}
+    return all(word in others for word, _, *others in trials)

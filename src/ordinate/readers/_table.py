@@ -111,8 +111,11 @@ class Table:
 
     def shown_header(self) -> str:
         """Return the names of the columns for messages, cut where there are very many."""
-        names = [name[:40] for name in (self.header or self.data.column_names)]
-        return f"{names[:25]}{' ...' if len(names) > 25 else ''}"
+        bare = self.header is None
+        cells = self.cells(0, range(self.data.num_columns)) if bare else self.header or []
+        names = [str(name)[:40] for name in cells[:25]]
+        without = f"without names, {len(cells)} of them, such as " if bare else ""
+        return f"{without}{names}{' ...' if len(cells) > 25 else ''}"
 
     def index(self, names: Sequence[str]) -> int | None:
         """Return the place of the column that has the first of these names, or None."""
