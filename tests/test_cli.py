@@ -197,7 +197,11 @@ def test_wrong_use(run, answers, options, message):
             "Say\n    --columns 'anchor=anchor,far=far,near=my near'\n",
         ),
         ("x,y,z\na,b,c\n", ["--layout", "plain"], "    --columns anchor=x,near=y,far=z  # if it"),
-        ("x,y,z\na,b,c\n", ["--layout", "plain"], "    --columns anchor=0,near=1,far=2  # if the file"),
+        (
+            "x,y,z\na,b,c\n",
+            ["--layout", "plain"],
+            "    --columns anchor=0,near=1,far=2  # if the file",
+        ),
         ("x,y,z,w\na,b,c,d\n", [], "Name yours in --columns, by role"),
         ("x,y,z,w\na,b,c,d\n", [], "response: anchor, first, second, response, winner;"),
         ("x,y,z,w\na,b,c,d\n", ["--odd", "last"], "or three columns and --odd."),

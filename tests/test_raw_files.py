@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ordinate.cli import app
-from ordinate.readers import LAYOUTS, ReadError, Remedy, read
+from ordinate.readers import LAYOUTS, ReadError, read
 
 FOLDER = Path(__file__).parent / "fixtures"
 
@@ -145,3 +145,314 @@ def as_written(value):
     if isinstance(value, dict):
         return "".join(f"{key}={entry}" for key, entry in value.items())
     return value if isinstance(value, str) else "".join(value)
+
+
+def named(triplets):
+    return ["|".join(map(str, row)) for row in triplets.labels[triplets.rows]]
+
+
+def write(folder, text, name="file.csv"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+CODES = [
+    "left right",
+    "Left RIGHT",
+    "first second",
+    "A B",
+    "a b",
+    "f j",
+    "F J",
+    "ArrowLeft ArrowRight",
+    "leftarrow rightarrow",
+    "arrow_left arrow_right",
+    "37 39",
+    "1 2",
+    "1.0 2.0",
+    "y z",
+]
+
+
+@pytest.mark.parametrize("codes", CODES)
+@pytest.mark.parametrize("header", ["anchor,first,second,response", "head,left,right,winner"])
+def test_codes_that_are_plain(tmp_path, codes, header):
+    first, second = codes.split()
+    path = write(tmp_path, f"{header}\nx,y,z,{first}\nw,y,z,{second}\nx,w,z,NA\n")
+    reading = read(path)
+    assert named(reading.triplets) == ["x|y|z", "w|z|y"]
+    assert any("answers are places" in note for note in reading.notes) == (codes != "y z")
+
+
+@pytest.mark.parametrize("codes", ["0 1", "1 -1", "+1 -1", "true false", "True False", "up down"])
+def test_codes_that_are_asked_about(tmp_path, codes):
+    first, second = codes.split()
+    rows = f"x,y,z,{first}\n" * 3 + f"w,y,z,{second}\n" * 3
+    path = write(tmp_path, f"anchor,first,second,response\n{rows}")
+    with pytest.raises(ReadError, match="left and right, first and second, 1 and 2") as caught:
+        read(path)
+    one, other = (read(path, **remedy.options).triplets for remedy in caught.value.remedies)
+    expected = [["x|y|z"] * 3 + ["w|z|y"] * 3, ["x|z|y"] * 3 + ["w|y|z"] * 3]
+    assert sorted([named(one), named(other)]) == sorted(expected)
+    told = read(path, response={first: "first", second: "second"})
+    assert named(told.triplets) == expected[0]
+    assert not any("answers are places" in note for note in told.notes)
+
+
+def test_one_code_alone_does_not_tell_its_pair(tmp_path):
+    for word in ("1", "f", "a"):
+        path = write(tmp_path, f"anchor,first,second,response\nx,y,z,{word}\nw,y,z,{word}\n")
+        with pytest.raises(ReadError, match="files differ"):
+            read(path)
+
+
+POSITIONS = [
+    ("1 2 3", None),
+    ("0 1 2", None),
+    ("A B C", None),
+    ("first second third", None),
+    ("left middle right", None),
+    ("1 2 1", 2),
+]
+
+
+@pytest.mark.parametrize(("places", "n_ways"), POSITIONS)
+def test_places_among_three(tmp_path, places, n_ways):
+    rows = "".join(f"x,y,z,{place}\n" for place in places.split())
+    path = write(tmp_path, f"item_1,item_2,item_3,odd\n{rows}")
+    if n_ways is None:
+        assert named(read(path).triplets)[::2] == ["y|z|x", "x|z|y", "x|y|z"]
+    else:
+        with pytest.raises(ReadError) as caught:
+            read(path)
+        ways = [remedy.options["response"] for remedy in caught.value.remedies]
+        assert ways == [{"1": "first", "2": "second"}, {"1": "second", "2": "third"}]
+
+
+def test_a_place_among_integer_items_is_asked_about(tmp_path):
+    path = write(tmp_path, "item_1,item_2,item_3,odd\n1,2,3,1\n3,1,2,3\n")
+    with pytest.raises(ReadError, match="items of their rows and may be places") as caught:
+        read(path)
+    by_place, by_item = (read(path, **r.options).triplets for r in caught.value.remedies)
+    assert named(by_place)[::2] == ["2|3|1", "3|1|2"]
+    assert named(by_item)[::2] == ["2|3|1", "1|2|3"]
+    # Ids that no place has settle it, and so do places that are no ids of their rows.
+    items = write(tmp_path, "item_1,item_2,item_3,odd\n1,2,7,1\n3,1,7,7\n")
+    assert named(read(items).triplets)[::2] == ["2|7|1", "3|1|7"]
+    places = write(tmp_path, "item_1,item_2,item_3,odd\n1,2,7,1\n5,6,7,3\n")
+    assert named(read(places).triplets)[::2] == ["2|7|1", "5|6|7"]
+
+
+def test_what_response_must_be(tmp_path):
+    path = write(tmp_path, "anchor,first,second,response\nx,y,z,0\nw,y,z,1\n")
+    with pytest.raises(ValueError, match="must be one of 'first', 'second', 'third'"):
+        read(path, response={"0": "left"})
+    with pytest.raises(ValueError, match="response must be 'item' or say what each code means"):
+        read(path, response="first")
+    with pytest.raises(ReadError, match="two can be chosen"):
+        read(path, response={"0": "first", "1": "third"})
+    with pytest.raises(ReadError, match=r"line 3: the answer is '1', not one of \['0'\]"):
+        read(path, response={"0": "first"})
+    told = read(path, response={0: "second"}, drop="unanswered")
+    assert named(told.triplets) == ["x|z|y"]
+
+
+DROPS = [
+    ("anchor,near,far", ["a,b,c"], "a,b,b", "a,b,", None),
+    ("anchor,first,second,winner", ["a,b,c,b"], "a,a,c,a", "a,,c,c", "a,b,c,d"),
+    ("anchor,first,second,response", ["a,b,c,left", "a,c,b,right"], "a,b,b,left", "a,,c,left", "a,b,c,x"),
+    ("head,left,right,winner", ["a,b,c,c"], "a,b,b,b", "a,b,,b", "a,b,c,d"),
+    ("head,winner,loser", ["a,b,c"], "a,b,b", "a,b,", None),
+    ("Center,Left,Right,Answer", ["a,b,c,c"], "a,b,b,b", "a,b,,b", "a,b,c,d"),
+    ("first,second,odd", ["a,b,c"], "a,b,b", "a,,c", None),
+    ("first,second,third,odd", ["a,b,c,c"], "a,b,b,a", "a,b,,a", "a,b,c,d"),
+    ("first,second,third,centre", ["a,b,c,c"], "a,b,b,a", "a,b,,a", "a,b,c,d"),
+    ("anchor,first,second,votes_first,votes_second", ["a,b,c,1,0"], "a,b,b,1,0", "a,,b,1,0", None),
+    ("query,shown_1,shown_2,chosen_1", ["a,b,c,b"], "a,b,b,b", ",b,c,b", "a,b,c,d"),
+    ("query,reference_1,reference_2,n_select", ["a,b,c,1"], "a,b,b,1", ",b,c,1", "a,b,c,0"),
+    ("query,rank_1,rank_2", ["a,b,c"], "a,b,b", ",b,c", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "good", "repeated", "unnamed", "unanswered"), DROPS)
+def test_bad_rows_are_dropped_on_request_in_every_layout(
+    tmp_path, header, good, repeated, unnamed, unanswered
+):
+    good = good * 3
+    bad = {"repeated": repeated, "unnamed": unnamed, "unanswered": unanswered}
+    expected = named(read(write(tmp_path, "\n".join([header, *good]))).triplets)
+    for kind, row in bad.items():
+        if row is None:
+            continue
+        path = write(tmp_path, "\n".join([header, *good, row, good[0]]))
+        with pytest.raises(ReadError, match=f"line {len(good) + 2}: ") as caught:
+            read(path)
+        (remedy,) = caught.value.remedies
+        assert remedy.options == {"drop": (kind,)}
+        reading = read(path, drop=kind)
+        assert reading.n_rows == reading.n_used + 1
+        assert any(note.startswith(f"1 of {reading.n_rows} rows dropped") for note in reading.notes)
+        one = len(expected) // len(good)
+        assert named(reading.triplets) == [*expected, *expected[:one]]
+    rows = [row for row in bad.values() if row is not None]
+    path = write(tmp_path, "\n".join([header, *good, *rows]))
+    assert named(read(path, drop=tuple(bad)).triplets) == expected
+
+
+def test_remedies_add_to_what_is_dropped_already(tmp_path):
+    path = write(tmp_path, "anchor,near,far\na,b,b\na,b,\na,b,c\n")
+    with pytest.raises(ReadError) as caught:
+        read(path, drop="unnamed")
+    assert caught.value.remedies[0].options == {"drop": ("unnamed", "repeated")}
+    with pytest.raises(ValueError, match="drop must be one of 'repeated', 'unanswered', 'unnamed'"):
+        read(path, drop="twice")
+
+
+def test_arrays_may_have_rows_dropped_too(tmp_path):
+    import numpy as np
+
+    np.save(tmp_path / "rows.npy", np.array([[0, 1, 2], [1, 1, 2], [2, 0, 1]]))
+    with pytest.raises(ReadError, match="names an item twice"):
+        read(tmp_path / "rows.npy")
+    assert read(tmp_path / "rows.npy", drop="repeated").triplets.rows.tolist() == [
+        [0, 1, 2],
+        [2, 0, 1],
+    ]
+
+
+def test_rows_that_only_bad_rows_made_text_are_numbers_again(tmp_path):
+    path = write(tmp_path, "anchor,near,far\n1,2,3\n1,oops,oops\n")
+    assert read(path, drop="repeated").triplets.labels.tolist() == [1, 2, 3]
+    path = write(tmp_path, "anchor,first,second,winner\n1,2,3,2\n1,2,3,oops\n1,2,3,3\n")
+    assert read(path, drop="unanswered").triplets.labels.tolist() == [1, 2, 3]
+
+
+MARKED = [
+    ("sampleAlg", "check", "random"),
+    ("trial_type", "catch", "main"),
+    ("condition", "attention_check", "exp"),
+    ("condition", "Attention Check 2", "exp"),
+    ("sampleSet", "validation", "adaptive"),
+    ("catch", "catch", ""),
+    ("is_catch", "TRUE", "FALSE"),
+    ("is_catch_trial", "yes", "no"),
+]
+
+
+@pytest.mark.parametrize(("column", "mark", "other"), MARKED)
+def test_columns_that_mark_check_trials(tmp_path, column, mark, other):
+    path = write(tmp_path, f"anchor,near,far,{column}\na,b,c,{other}\nb,a,c,{mark}\n")
+    reading = read(path)
+    assert named(reading.triplets) == ["a|b|c"]
+    (note,) = reading.notes
+    assert note == (
+        f"1 of 2 rows dropped: check trials, {column} is {mark!r}; keep_checks=True keeps them"
+    )
+    assert len(read(path, keep_checks=True).triplets) == 2
+    assert len(read(path, checks={column: mark}).triplets) == 1
+    assert named(read(path, only={column: mark}, keep_checks=True).triplets) == ["b|a|c"]
+
+
+def test_what_does_not_mark_checks(tmp_path):
+    # A part of the data, a column that says the same of all rows, words of other things, items.
+    split = write(tmp_path, "anchor,near,far,split\na,b,c,train\nb,a,c,validation\n")
+    assert len(read(split).triplets) == 2
+    assert read(split).notes == [
+        "rows whose split is 'validation' are kept, as a part of the data; checks= drops them"
+    ]
+    assert len(read(split, checks={"split": ["validation"]}).triplets) == 1
+    same = write(tmp_path, "anchor,near,far,set\na,b,c,validation\nb,a,c,validation\n")
+    assert len(read(same).triplets) == 2
+    other = write(tmp_path, "anchor,near,far,note\na,b,c,please check this\nb,a,c,fine\n")
+    assert (len(read(other).triplets), read(other).notes) == (2, [])
+    items = write(tmp_path, "anchor,near,far\ncheck,b,c\nb,check,c\n")
+    assert (len(read(items).triplets), read(items).notes) == (2, [])
+
+
+def test_checks_and_only_must_be_there(tmp_path):
+    path = write(tmp_path, "anchor,near,far,kind\na,b,c,x\nb,a,c,y\n")
+    with pytest.raises(ReadError, match=r"kind is never 'z', but \['x', 'y'\]"):
+        read(path, checks={"kind": "z"})
+    with pytest.raises(ReadError, match="no column 'sort' for only="):
+        read(path, only={"sort": "x"})
+    with pytest.raises(TypeError, match="checks must name values by column"):
+        read(path, checks="kind=x")
+    reading = read(path, only={"kind": ("x", "y")}, checks={"kind": "y"})
+    assert reading.notes == ["1 of 2 rows dropped: check trials: kind is 'y'"]
+
+
+def test_some_columns_are_named_and_the_others_found(tmp_path):
+    text = "image_1,image_2,image_3,choice,who,near\nyew,oak,elm,elm,7,z\noak,elm,ash,oak,8,z\n"
+    path = write(tmp_path, text)
+    reading = read(path, columns={"odd": "choice", "participant": "who"})
+    assert (reading.layout, len(reading.triplets)) == ("odd_one_out", 4)
+    assert reading.triplets.participant_labels.tolist() == [7, 8]
+    assert "first is image_1, second is image_2, third is image_3" in reading.notes[0]
+    # A column of the file that has the name of a role gives way to the one named.
+    taken = write(tmp_path, "anchor,near,far,closer\na,x,c,b\nb,x,a,c\n")
+    assert named(read(taken, columns={"near": "closer"}).triplets) == ["a|b|c", "b|c|a"]
+    with pytest.raises(ReadError) as caught:
+        read(write(tmp_path, "a1,b1,c1,choice\na,b,c,c\n"), columns={"odd": "choice"})
+    assert "of the columns ['a1', 'b1', 'c1', 'choice'], 'choice' fits layout odd_one_out" in str(
+        caught.value
+    )
+    assert all(r.options["columns"]["odd"] == "choice" for r in caught.value.remedies)
+
+
+def test_a_response_beside_near_and_far_is_not_ignored(tmp_path):
+    path = FOLDER / "near_far_response.csv"
+    with pytest.raises(ReadError, match="near and far say who is nearer, and so does response"):
+        read(path)
+    left = read(path, layout="plain")
+    assert named(left.triplets) == ["oak|elm|yew", "elm|oak|yew", "yew|oak|elm"]
+    assert left.notes == ["the column response is not read: near and far say who is nearer"]
+    same = write(tmp_path, "anchor,near,far,winner\na,b,c,b\nb,a,c,a\n")
+    assert len(read(same).triplets) == 2
+
+
+def test_rows_of_several_questions(tmp_path):
+    path = write(tmp_path, "who,q1_a,q1_b,q1_c,q2_a,q2_b,q2_c\n7,a,b,c,b,c,a\n8,c,a,b,,,\n")
+    columns = {"anchor": "q*_a", "near": "q*_b", "far": "q*_c", "participant": "who"}
+    reading = read(path, columns=columns)
+    assert named(reading.triplets) == ["a|b|c", "c|a|b", "b|c|a"]
+    assert reading.triplets.participant_labels[reading.triplets.participant].tolist() == [7, 8, 7]
+    assert reading.n_rows == 4
+    with pytest.raises(ReadError, match=r"no numbered columns 'r\*_a' for anchor"):
+        read(path, columns={**columns, "anchor": "r*_a"})
+
+
+def test_names_of_columns_may_hold_commas(tmp_path):
+    path = write(tmp_path, '"a, x",near,"far, y"\na,b,c\n')
+    result = CliRunner().invoke(
+        app, ["check", str(path), "--columns", '"anchor=a, x","far=far, y"']
+    )
+    assert "layout plain" in result.output
+    result = CliRunner().invoke(app, ["check", str(path)])
+    assert "near=near" not in result.output or "'" in result.output
+
+
+def test_help_lists_the_roles_of_each_layout():
+    told = CliRunner().invoke(app, ["check", "--help"], env={"COLUMNS": "200"}).output
+    told = " ".join(re.sub(r"[│╭╮╰╯─]", " ", told).split())
+    for layout in LAYOUTS:
+        if len(layout.roles) > 1:
+            assert f"{layout.name}: {', '.join(layout.roles)}" in told
+        assert layout.name in told
+
+
+def test_errors_can_be_pickled(tmp_path):
+    import pickle
+
+    with pytest.raises(ReadError) as caught:
+        read(FOLDER / "responses_01.csv")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.remedies) == (str(caught.value), caught.value.remedies)
+
+
+def test_the_advice_is_about_the_layout_asked_for(tmp_path):
+    path = write(tmp_path, "x,y,z,w\na,b,c,d\n")
+    with pytest.raises(ReadError) as caught:
+        read(path, layout="odd_one_out")
+    assert "odd_one_out: first, second, third, odd" in str(caught.value)
+    assert "anchor" not in str(caught.value)

@@ -115,8 +115,19 @@ def check(
 ) -> None:
     """Report what a file holds, and every problem with its remedy, the worst first.
 
-    Layouts: plain, response, salmon, next, odd_one_out, most_central, food100, votes, selection,
-    ranking. The layout is found from the columns; where it is not plain which, you are asked.
+    The layout is found from the columns; where it is not plain which, you are asked. Layouts, and
+    the roles that --columns may name in them (others are found; * stands for the number of a
+    question where a row holds several):
+
+    - plain: anchor, near, far
+    - response: anchor, first, second, response, winner
+    - odd_one_out: first, second, third, odd
+    - most_central: first, second, third, centre
+    - votes: anchor, first, second, votes_first, votes_second
+    - selection: query, shown_1, chosen_1, reference_1, n_select
+    - ranking: query, rank_1, rank_2
+    - salmon, next, food100: as these programs and that set name them
+    - any layout: participant, response_time, check, timeout, weight, answer
 
     ```
     ordinate check responses.csv

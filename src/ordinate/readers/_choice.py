@@ -1,6 +1,7 @@
 """Which of the items shown was chosen: answers that name the item, its side, its place or a key."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -70,17 +71,18 @@ def chosen(
     """
     items = table.distinct_items([*shown, picked], shown=len(shown), answer=len(shown))
     same = items.codes[:, first:-1] == items.codes[:, -1:]
-    is_item = same.any(axis=1)
     meaning: Mapping[str, int] | None = None
-    if options.response is None and not (named and is_item.all()):
-        values, codes = distinct([table.data.column(picked)])
-        meaning = _find(table, Words.of(values, codes), same.shape[1], is_item, named)
-    elif isinstance(options.response, Mapping):
+    if isinstance(options.response, Mapping):
         meaning = _given(table, options.response, same.shape[1])
+    elif options.response is None and not (named and same.any(axis=1).all()):
+        meaning = _find(table, Words.of(table, picked), same, named)
+    n_rows = len(table.rows)
     if meaning is None:
         position = _by_item(table, items, same, first)
+        if len(table.rows) == n_rows:
+            return Chosen(items.select((slice(None), slice(len(shown)))), first + position)
     else:
-        position = _by_code(table, picked, meaning)
+        position = _by_code(table, Words.of(table, picked), meaning)
     # Read again, since answers such as "left" among the names make text of numbers.
     return Chosen(table.items(shown), first + position)
 
@@ -96,14 +98,12 @@ def _by_item(table: Table, items: Items, same: np.ndarray, first: int) -> np.nda
     return (same if kept is None else same[kept]).argmax(axis=1)
 
 
-def _by_code(table: Table, picked: int, meaning: Mapping[str, int]) -> np.ndarray:
+def _by_code(table: Table, words: "Words", meaning: Mapping[str, int]) -> np.ndarray:
     """Return the place that each answer means, and refuse those that are no code."""
-    values, codes = distinct([table.data.column(picked)])
-    places = [meaning.get(code(value), -1) for value in values]
-    position = np.array([*places, -1])[codes]
+    position = words.places(meaning)
     kept = table.refuse(
         position < 0,
-        lambda i: f"the answer is {values[codes[i]]!r}, not one of {list(meaning)}",
+        lambda i: f"the answer is {words.values[words.codes[i]]!r}, not one of {list(meaning)}",
         "repair those rows",
         kind="unanswered",
     )
@@ -118,18 +118,27 @@ def _given(table: Table, response: Mapping[Any, str], n_shown: int) -> dict[str,
     return meaning
 
 
-class Words(NamedTuple):
-    """The answers that occur, and how often."""
+@dataclass(frozen=True)
+class Words:
+    """The answers that occur, the code of each row, and how often each word is said."""
 
+    values: list
+    codes: np.ndarray
     times: dict[str, int]
 
     @classmethod
-    def of(cls, values: list, codes: np.ndarray) -> "Words":
-        """Count the answers, the most frequent first."""
-        count: dict[str, int] = {}
+    def of(cls, table: Table, picked: int) -> "Words":
+        """Count the answers of a column, the most frequent first."""
+        values, codes = distinct([table.data.column(picked)])
+        times: dict[str, int] = {}
         for value, n in zip(values, np.bincount(codes, minlength=len(values)), strict=True):
-            count[code(value)] = count.get(code(value), 0) + int(n)
-        return cls(dict(sorted(count.items(), key=lambda entry: (-entry[1], entry[0]))))
+            times[code(value)] = times.get(code(value), 0) + int(n)
+        ordered = sorted(times.items(), key=lambda entry: (-entry[1], entry[0]))
+        return cls(values, codes, dict(ordered))
+
+    def places(self, meaning: Mapping[str, int]) -> np.ndarray:
+        """Return the place that each answer means, -1 for what is no code."""
+        return np.array([meaning.get(code(value), -1) for value in self.values])[self.codes]
 
     def explained(self, known: Iterable[str]) -> int:
         """Return the number of answers that are among some codes."""
@@ -146,10 +155,10 @@ class Words(NamedTuple):
         return [scheme for scheme in known if self.explained(scheme) == best]
 
 
-def _find(
-    table: Table, words: Words, n_shown: int, is_item: np.ndarray, named: bool
-) -> Mapping[str, int] | None:
+def _find(table: Table, words: Words, same: np.ndarray, named: bool) -> Mapping[str, int] | None:
     """Return the place that each code means, or None where answers are items; ask where unclear."""
+    is_item = np.asarray(same.any(axis=1))
+    n_shown = same.shape[1]
     schemes = words.schemes(n_shown)
     all_coded = any(words.times.keys() <= scheme.keys() for scheme in schemes)
     if is_item.mean() >= MOST and not all_coded:
@@ -157,6 +166,8 @@ def _find(
     few = len(is_item) <= n_shown or len(words.times) > n_shown
     if not schemes and (named or few):
         return None  # to be refused, row by row
+    if is_item.all() and all((words.places(s) == same.argmax(axis=1)).all() for s in schemes):
+        return None  # the items stand in the places of their names
     if is_item.all() or not _is_clear(words, schemes, n_shown):
         _ask(table, words, schemes, n_shown, items=bool(is_item.all()))
     (meaning,) = schemes

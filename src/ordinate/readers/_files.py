@@ -215,13 +215,14 @@ def _text(shown: str, content: bytes) -> Table:
 
 def _without_unused_names(content: bytes, delimiter: str, n: int) -> tuple[bytes, list[str]]:
     """Cut off the names in the first line beyond the fields that all rows have."""
-    line, newline, rest = content.partition(b"\n")
+    end = content.find(b"\n")
+    line = content[:end]
     names = next(csv.reader([line.decode(errors="ignore")], delimiter=delimiter), [])
     if delimiter == " " or len(names) <= n or line.count(b'"') % 2:
         return content, []
     header = io.StringIO()
     csv.writer(header, delimiter=delimiter, lineterminator="").writerow(names[:n])
-    return header.getvalue().encode() + newline + rest, names[n:]
+    return header.getvalue().encode() + content[end:], names[n:]
 
 
 def _delimiter(shown: str, sample: str) -> tuple[str, int]:

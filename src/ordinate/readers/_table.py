@@ -277,9 +277,10 @@ class Table:
 
     def _named_rows(self, items: Items, shown: int, answer: int | None) -> Items:
         """Drop the rows that name no item, and then those without an answer."""
-        blank = np.array([*map(is_missing, items.names), True])[items.codes]
-        if not blank.any():
+        missing_names = [*map(is_missing, items.names), True]
+        if not any(missing_names[:-1]) and items.codes.min() >= 0:
             return items
+        blank = np.array(missing_names)[items.codes]
         question = [k for k in range(shown) if k != answer]
         idle = blank[:, question].all(axis=1)
         self.drop(idle, "no item is named, so that they are no trials")

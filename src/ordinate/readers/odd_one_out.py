@@ -73,7 +73,7 @@ LAYOUT = Layout(
     "two items kept (or three shown) and the odd one, by name or place; or three columns and odd=",
     matches,
     parse,
-    ({**KEPT, **ODD}, {**THREE, **ODD}),
+    ({**THREE, **ODD}, {**KEPT, **ODD}),
     (wide_three("odd"),),
     "if the answer is the odd one of the three",
 )
