@@ -52,6 +52,16 @@ RAW = [
         ["oak|elm|yew", "yew|oak|ash", "elm|ash|oak", "oak|yew|elm"],
     ),
     (
+        "qualtrics_text.csv",
+        ["--columns 'anchor=*_Q3_text_a,first=*_Q3_text_b,second=*_Q3_text_c"],
+        "response",
+        [
+            *("oak.png|elm.png|yew.png", "oak.png|yew.png|elm.png", "elm.png|oak.png|ash.png"),
+            *("elm.png|ash.png|oak.png", "yew.png|ash.png|oak.png", "yew.png|oak.png|ash.png"),
+            "ash.png|yew.png|elm.png",
+        ],
+    ),
+    (
         "bare_participant.txt",
         ["--columns first=0,second=1,odd=2,participant=3", "--drop repeated"],
         "odd_one_out",
@@ -130,7 +140,7 @@ def test_remedies_are_data(name, remedies, layout, rows):
             read(FOLDER / name, **options)
         option = beginning.split()[0].removeprefix("--")
         fitting = [r for r in caught.value.remedies if option in r.options]
-        values = beginning.partition(" ")[2].replace(",", "")
+        values = re.sub("[,']", "", beginning.partition(" ")[2])
         written = [as_written(r.options[option]) for r in fitting]
         (chosen,) = [r for r, w in zip(fitting, written, strict=True) if w.startswith(values)]
         assert str(chosen) in str(caught.value)

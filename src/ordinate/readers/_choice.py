@@ -75,7 +75,8 @@ def chosen(
     if isinstance(options.response, Mapping):
         meaning = _given(table, options.response, same.shape[1])
     elif options.response is None and not (named and same.any(axis=1).all()):
-        meaning = _find(table, Words.of(table, picked), same, named)
+        names = [code(name) for name in table.names_of(shown[first:])]
+        meaning = _find(table, Words.of(table, picked), same, named, names)
     n_rows = len(table.rows)
     if meaning is None:
         position = _by_item(table, items, same, first)
@@ -144,9 +145,10 @@ class Words:
         """Return the number of answers that are among some codes."""
         return sum(self.times.get(word, 0) for word in known)
 
-    def schemes(self, n_shown: int) -> list[dict[str, int]]:
+    def schemes(self, n_shown: int, names: list[str]) -> list[dict[str, int]]:
         """Return the codes that explain most answers, all that explain as many."""
-        known = [WORDS[n_shown]]
+        # Answers may name the column of the item: option_a, image_2.
+        known = [WORDS[n_shown] | {name: place for place, name in enumerate(names)}]
         for scheme in (*IN_ORDER[n_shown], *(ASKED if n_shown == 2 else ())):
             known.append(dict(zip(scheme, range(n_shown), strict=True)))
         best = max(map(self.explained, known))
@@ -155,11 +157,13 @@ class Words:
         return [scheme for scheme in known if self.explained(scheme) == best]
 
 
-def _find(table: Table, words: Words, same: np.ndarray, named: bool) -> Mapping[str, int] | None:
+def _find(
+    table: Table, words: Words, same: np.ndarray, named: bool, names: list[str]
+) -> Mapping[str, int] | None:
     """Return the place that each code means, or None where answers are items; ask where unclear."""
     is_item = np.asarray(same.any(axis=1))
     n_shown = same.shape[1]
-    schemes = words.schemes(n_shown)
+    schemes = words.schemes(n_shown, names)
     all_coded = any(words.times.keys() <= scheme.keys() for scheme in schemes)
     if is_item.mean() >= MOST and not all_coded:
         return None
@@ -171,8 +175,10 @@ def _find(table: Table, words: Words, same: np.ndarray, named: bool) -> Mapping[
     if is_item.all() or not _is_clear(words, schemes, n_shown):
         _ask(table, words, schemes, n_shown, items=bool(is_item.all()))
     (meaning,) = schemes
-    occurring = {word: place for word, place in meaning.items() if word in words.times}
-    told = ", ".join(f"{word!r} is the {PLACES[place]}" for word, place in occurring.items())
+    occurring = sorted(
+        (meaning[code(v)], str(v).strip()) for v in words.values if code(v) in meaning
+    )
+    told = ", ".join(f"{word!r} is the {PLACES[place]}" for place, word in occurring)
     table.notes.append(f"answers are places: {told}; response= tells another meaning")
     return meaning
 
@@ -181,7 +187,7 @@ def _is_clear(words: Words, schemes: list[dict[str, int]], n_shown: int) -> bool
     """Tell whether there is but one meaning: two codes of a pair show it, one does not."""
     if len(schemes) != 1:
         return False
-    if schemes[0] is WORDS[n_shown]:
+    if schemes[0].keys() >= WORDS[n_shown].keys():
         return True
     enough = n_shown == 3 or len(words.times.keys() & schemes[0].keys()) == 2
     return enough and tuple(schemes[0]) in IN_ORDER[n_shown]
@@ -195,7 +201,7 @@ def _ask(
     if not schemes:
         schemes = [dict(zip(sorted(seen[:n_shown]), range(n_shown), strict=False))]
     ways = [{w: PLACES[k] for w, k in scheme.items() if w in seen} for scheme in schemes]
-    if n_shown == 2 and WORDS[2] not in schemes:
+    if n_shown == 2 and not any("left" in scheme for scheme in schemes):
         swapped = {"first": "second", "second": "first"}
         ways += [{word: swapped[place] for word, place in way.items()} for way in ways]
     ways = [way for k, way in enumerate(ways) if way not in ways[:k]]

@@ -37,7 +37,9 @@ def mapped(table: Table, columns: Columns) -> Table:
         *(f"{own[i]} (not read)" if squeezed(own[i]) in taken else own[i] for i in others),
     ]
     data = table.data.select([*places.values(), *others]).rename_columns(names)
-    return replace(table, data=data, header=names, array=None)
+    origin = {role: table.origin.get(own[place], own[place]) for role, place in places.items()}  # type: ignore[index]
+    origin = {**table.origin, **origin}
+    return replace(table, data=data, header=names, array=None, origin=origin)
 
 
 def _place(table: Table, column: str | int) -> int | None:
@@ -93,6 +95,6 @@ def _unfolded(table: Table, patterns: Mapping[str, str]) -> Table:
     table.notes.append(
         f"each row holds {len(numbers)} questions, numbered {numbers[0]} to {numbers[-1]}"
     )
-    return replace(
-        table, data=data, header=names, rows=np.tile(table.rows, len(numbers)), array=None
-    )
+    origin = {role: pattern.replace("*", "") for role, pattern in patterns.items()}
+    rows = np.tile(table.rows, len(numbers))
+    return replace(table, data=data, header=names, rows=rows, array=None, origin=origin)

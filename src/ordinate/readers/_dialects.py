@@ -3,11 +3,14 @@
 import json
 import re
 from dataclasses import replace
+from itertools import groupby
+from string import ascii_lowercase
 
 import numpy as np
 import pyarrow as pa
 
 from ordinate.readers._cells import distinct, is_list
+from ordinate.readers._columns import numbered_stems
 from ordinate.readers._table import Table, squeezed
 
 IMAGE = re.compile(r"<(?:img|video|audio|source)\b[^>]*?\bsrc\s*=\s*(['\"]?)([^'\" >]+)\1", re.I)
@@ -34,11 +37,47 @@ def _qualtrics(table: Table) -> Table:
     ids = table.cells(1, range(table.data.num_columns))
     if not any(cell.lstrip().startswith('{"ImportId"') for cell in ids):
         return table
+    texts = table.cells(0, range(table.data.num_columns))
     table = replace(table, data=table.data.slice(2), rows=table.rows[2:])
-    table.notes.append("the texts and ids of Qualtrics' questions, two lines, are not read")
+    table.notes.append("the texts and ids of Qualtrics' questions, two lines, are no answers")
+    _add_texts(table, texts)
     person = table.index(["ResponseId"])
     known = table.index(["participant"]) is not None
     return table if person is None or known else _renamed(table, {person: "participant"})
+
+
+def _add_texts(table: Table, texts: list[str]) -> None:
+    """Add what differs between the texts of a looped question as columns 1_Q3_text_a, ..."""
+    header = list(table.header or [])
+    for stem, columns in numbered_stems(header).items():
+        parts = _differing([texts[header.index(name)] for name in columns.values()])
+        if not stem.startswith("*") or not parts[0]:
+            continue
+        for name, differing in zip(columns.values(), parts, strict=True):
+            for letter, part in zip(ascii_lowercase, differing, strict=False):
+                cells = pa.array([part] * table.data.num_rows, pa.string())
+                table.data = table.data.append_column(f"{name}_text_{letter}", cells)
+                table.header = [*(table.header or []), f"{name}_text_{letter}"]
+        table.notes.append(f"what differs in the texts of {stem} is in {stem}_text_a, ...")
+
+
+def _differing(texts: list[str]) -> list[list[str]]:
+    """Return the parts in which texts of the same form differ: what stands between common words.
+
+    >>> _differing(["oak: elm or yew?", "elm: red oak or ash?", "yew: ash or fir?"])
+    [['oak', 'elm', 'yew'], ['elm', 'red oak', 'ash'], ['yew', 'ash', 'fir']]
+    """
+    named = [IMAGE.sub(lambda image: f">{_file(image[2])}<", text) for text in texts]
+    plain = [re.sub(r"<[^>]*>", " ", text) for text in named]
+    split = [re.findall(r"[\w./-]*\w|[^\w\s]", text) for text in plain]
+    common = set.intersection(*map(set, split))
+    if len({tuple(word for word in words if word in common) for words in split}) > 1:
+        return [[] for _ in texts]
+    parts = [
+        [" ".join(run) for same, run in groupby(words, common.__contains__) if not same]
+        for words in split
+    ]
+    return parts if len({len(part) for part in parts}) == 1 else [[] for _ in texts]
 
 
 def _mturk(table: Table) -> Table:
@@ -110,4 +149,8 @@ def _parts(cell: object) -> list[str]:
             return []
     if isinstance(cell, list):
         return [(_parts(entry) or [str(entry)])[0] for entry in cell]
-    return [src.rpartition("/")[2] for _, src in IMAGE.findall(str(cell or ""))]
+    return [_file(source) for _, source in IMAGE.findall(str(cell or ""))]
+
+
+def _file(source: str) -> str:
+    return source.rpartition("/")[2]

@@ -2,15 +2,22 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 
 from ordinate.readers._columns import Columns, mapped, numbered_stems
 from ordinate.readers._dialects import tidy
 from ordinate.readers._errors import ReadError, Remedy
 from ordinate.readers._files import NO_COLUMNS
-from ordinate.readers._layout import Layout, Options, may_be_header, three_bare_columns
+from ordinate.readers._layout import (
+    Layout,
+    Options,
+    first_line_is_data,
+    may_be_header,
+    three_bare_columns,
+)
 from ordinate.readers._missing import best_fits
-from ordinate.readers._names import OPTIONAL
+from ordinate.readers._names import OPTIONAL, core
 from ordinate.readers._propose import may_hold, proposals
 from ordinate.readers._table import Table
 from ordinate.readers.odd_one_out import ODD_REMEDIES
@@ -88,17 +95,20 @@ def _with_roles(layouts: list[Layout], columns: Columns) -> list[Layout]:
 def _by_wide_names(table: Table, layouts: list[Layout]) -> tuple[Table, Layout] | None:
     """Find layouts by names that several may have: the only one is taken, with a note."""
     header = table.header or []
+    names = [core(name) for name in header]
+    short = [n if names.count(n) == 1 else own for n, own in zip(names, header, strict=True)]
+    cores = replace(table, header=short)
     found: dict[str, tuple[Layout, dict[str, str]]] = {}
     for entry in layouts:
         for roles in entry.wide:
-            places = table.found(roles)
+            places = table.found(roles) or cores.found(roles)
             if places is not None and may_hold(table, list(places.values()), entry.name):
                 columns = {role: header[place] for role, place in places.items()}
                 found.setdefault(entry.name, (entry, columns))
     if len(found) > 1:
-        names = dict.fromkeys(n for _, columns in found.values() for n in columns.values())
+        used = dict.fromkeys(n for _, columns in found.values() for n in columns.values())
         raise ReadError(
-            f"{table.path}: the columns {list(names)} hold three items and an answer, and their "
+            f"{table.path}: the columns {list(used)} hold three items and an answer, and their "
             "names do not tell what was asked",
             *(Remedy({"layout": entry.name}, entry.meaning) for entry, _ in found.values()),
         )
@@ -130,7 +140,7 @@ def _nothing_fits(table: Table, original: Table, allowed: list[Layout]) -> ReadE
     if table.text and table.data.num_columns < 3:
         return ReadError(f"{table.path}: {NO_COLUMNS}. The columns are {table.shown_header()}")
     wanted = allowed[0].description if len(allowed) == 1 else "any known layout"
-    if table.text and table.header == original.header and not may_be_header(original.bare()):
+    if table.header == original.header and first_line_is_data(original.bare()):
         table = original.bare()
     stems = numbered_stems(table.header or [])
     series = f" (numbered: {list(stems)[:10]})" if stems else ""

@@ -84,6 +84,14 @@ def may_be_header(table: Table) -> bool:
     return not any(map(_is_number, first)) and not any(again)
 
 
+def first_line_is_data(table: Table) -> bool:
+    """Tell whether a number, or a cell that occurs again below, shows that line 1 has no names."""
+    if not table.text:
+        return False
+    cells = zip(_first_line(table), table.data.slice(1).columns, strict=True)
+    return any(_is_number(cell) or pc.any(pc.equal(column, cell)).as_py() for cell, column in cells)
+
+
 def first_row_is_data(table: Table, roles: tuple[str, ...]) -> None:
     """Raise if the first line of a file without known names may be a header after all."""
     if may_be_header(table):

@@ -77,7 +77,8 @@ def best_fits(header: Sequence[str], layouts: Iterable[Layout], given: Mapping) 
     ]
     fits = [fit for fit in fits if fit.missing and (fit.plausible or named)]
     best = max((fit.quality for fit in fits), default=None)
-    return [_original(fit, given) for fit in fits if fit.quality == best]
+    first = {fit.layout: fit for fit in reversed(fits) if fit.quality == best}
+    return [_original(fit, given) for fit in fits if first.get(fit.layout) is fit]
 
 
 def _original(fit: Fit, given: Mapping) -> Fit:

@@ -6,6 +6,7 @@ files and another in others: they count once the layout is known, or where only 
 
 from collections.abc import Mapping
 
+from ordinate.readers._cells import normal
 from ordinate.readers._table import Roles
 
 PARTICIPANT = (
@@ -41,7 +42,8 @@ THREE = {
 SAID = (
     *("response", "choice", "chosen", "chosen_item", "selected", "selection", "answer", "label"),
     *("resp", "pick", "picked", "decision", "judgment", "judgement", "clicked", "winner"),
-    *("button_pressed", "key_press", "key_pressed", "key", "keypress", "response_key"),
+    *("key_resp_keys", "key_resp", "button_pressed"),
+    *("key_press", "key_pressed", "key", "keypress", "response_key"),
 )
 STEMS = (
     *("item", "stim", "stimulus", "image", "img", "picture", "pic", "object", "option", "opt"),
@@ -51,8 +53,33 @@ ANCHORS = (
     *("anchor", "reference", "ref", "standard", "target", "probe", "sample", "query", "cue"),
     *("centre", "center", "head", "top", "base", "comparison", "stimulus"),
 )
-LEFT = ("first", "left", "left_item", "left_image", "left_stim", "left_stimulus", "image_left")
-RIGHT = ("second", "right", "right_item", "right_image", "right_stim", "right_stimulus")
+
+
+# Words that a name may have besides what it says: ref_img, left_image_file, opt1_path.
+BESIDE = {
+    "img",
+    "image",
+    "stim",
+    "stimulus",
+    "item",
+    "id",
+    "name",
+    "file",
+    "filename",
+    "path",
+    "url",
+}
+
+
+def core(name: str) -> str:
+    """Return a column's name without the words that only say what kind of thing it holds.
+
+    >>> core("Ref.Img"), core("image_1"), core("stimulus")
+    ('ref', 'image_1', 'stimulus')
+    """
+    words = normal(name).split("_")
+    left = [word for word in words if word not in BESIDE]
+    return "_".join(left) if left and not all(map(str.isdigit, left)) else "_".join(words)
 
 
 def numbered(number: int) -> tuple[str, ...]:
@@ -61,22 +88,22 @@ def numbered(number: int) -> tuple[str, ...]:
     return (*(f"{stem}_id" for stem in stems), *stems, *(f"{stem}_name" for stem in stems))
 
 
-def wide_three(role: str) -> Roles:
+def wide_three(said: Roles) -> Roles:
     """Return three items and what was said of them, by any name."""
     items = {
         "first": (*THREE["first"], *numbered(1)),
         "second": (*THREE["second"], *numbered(2)),
         "third": (*THREE["third"], *numbered(3)),
     }
-    return {**items, role: (role, *SAID)}
+    return {**items, **{role: (*names, *SAID) for role, names in said.items()}}
 
 
 # An anchor and two items, by any name; or three items of which the first is the anchor.
 WIDE_PAIRS: tuple[Roles, ...] = (
     {
         "anchor": ANCHORS,
-        "first": (*LEFT, "stimulus_left", "stim_left", "option_a", *numbered(1)),
-        "second": (*RIGHT, "stimulus_right", "stim_right", "image_right", "option_b", *numbered(2)),
+        "first": ("first", "left", "option_a", *numbered(1)),
+        "second": ("second", "right", "option_b", *numbered(2)),
         "response": SAID,
     },
     {

@@ -13,6 +13,8 @@ from ordinate.readers._table import Table, squeezed
 SAMPLE_ROWS = 2000
 # Columns of items share most of their values, and have more of them than codes have.
 SHARED, MOST_CODES = 0.3, 3
+# With fewer rows than this, a column that says the same of all, or counts, may be one of items.
+ENOUGH = 10
 Forms = dict[str, tuple[str, ...]]
 # The roles that three columns of items and an answer may have, by layout.
 WITHOUT_ANSWER: Forms = {
@@ -60,7 +62,7 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
 def may_hold(table: Table, places: list[int], layout: str) -> bool:
     """Tell whether three columns vary, as items do, and the last one fits as an answer."""
     cells: Cells = {place: _words(table, place) for place in places}
-    if len(table.rows) > 1 and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
+    if len(table.rows) > ENOUGH and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
         return False
     items = (places[0], places[1], places[2])
     return layout not in OF_TWO or _of_two(cells, items, places[3])
@@ -100,7 +102,10 @@ def _numbered(table: Table) -> Cells:
 def _items(cells: Cells) -> tuple[str | int, ...] | None:
     """Return the first three columns that share values with each other, as items do."""
     values = {name: {word for word in column if word} for name, column in cells.items()}
-    wordy = [n for n, words in values.items() if len(words) > 1 and not _counts(cells[n])][:20]
+    least = min(MOST_CODES, max(map(len, values.values()), default=0))
+    wordy = [n for n, words in values.items() if len(words) >= least and not _counts(cells[n])]
+    wordy = wordy[:20]
+    found: dict[tuple[str | int, ...], float] = {}
     for three in combinations(wordy, 3):
         one, two, other = (values[name] for name in three)
         shared = min(
@@ -108,18 +113,17 @@ def _items(cells: Cells) -> tuple[str | int, ...] | None:
             for mine, second, third in ((one, two, other), (two, one, other), (other, one, two))
         )
         trials = [row for row in zip(*(cells[n] for n in three), strict=True) if all(row)]
-        differ = sum(len({*row}) == 3 for row in trials)
-        if len(one | two | other) > MOST_CODES and shared >= SHARED and 2 * differ > len(trials):
-            return three
-    return None
+        if trials and len(one | two | other) > MOST_CODES and shared >= SHARED:
+            found[three] = sum(len({*row}) == 3 for row in trials) / len(trials)
+    # The answer may name an item too, but only items always differ from each other.
+    return max(found, key=lambda three: found[three], default=None)
 
 
 def _counts(words: list[str]) -> bool:
     """Tell whether a column numbers the rows, whose numbers may be ids of items as well."""
-    if not all(word.isdigit() for word in words):
+    if len(words) < ENOUGH or not all(word.isdigit() for word in words):
         return False
-    numbers = list(map(int, words))
-    return all(a <= b for a, b in pairwise(numbers))
+    return all(a < b for a, b in pairwise(map(int, words)))
 
 
 def _answer(

@@ -81,6 +81,8 @@ class Table:
     notes : list of str
     drops : tuple of str
         The kinds of :data:`DROPPABLE` rows to leave out.
+    origin : dict of str to str
+        What the file calls the columns that are called by their roles.
     """
 
     path: str
@@ -94,6 +96,7 @@ class Table:
     rows: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     notes: list[str] = field(default_factory=list)
     drops: tuple[str, ...] = ()
+    origin: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.rows):
@@ -116,6 +119,11 @@ class Table:
         names = [str(name)[:40] for name in cells[:25]]
         without = f"without names, {len(cells)} of them, such as " if bare else ""
         return f"{without}{names}{' ...' if len(cells) > 25 else ''}"
+
+    def names_of(self, places: Sequence[int]) -> list[str]:
+        """Return the names of columns as the file has them."""
+        own = self.header or self.data.column_names
+        return [self.origin.get(own[place], own[place]) for place in places]
 
     def index(self, names: Sequence[str]) -> int | None:
         """Return the place of the column that has the first of these names, or None."""

@@ -30,6 +30,6 @@ LAYOUT = Layout(
     matches,
     parse,
     ({**THREE, **CENTRE},),
-    (wide_three("centre"),),
+    (wide_three(CENTRE),),
     "if the answer is the one between the two others",
 )

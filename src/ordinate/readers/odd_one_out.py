@@ -17,7 +17,7 @@ from ordinate.readers._names import THREE, wide_three
 from ordinate.readers._table import Items, Roles, Table
 from ordinate.triplets import Triplets
 
-ODD = {"odd": ("odd", "odd_one_out", "odd_one")}
+ODD = {"odd": ("odd", "odd_one_out", "odd_one", "odd_item", "oddball", "most_different")}
 KEPT = {
     "first": (*THREE["first"], "kept_a", "kept_1"),
     "second": (*THREE["second"], "kept_b", "kept_2"),
@@ -74,6 +74,6 @@ LAYOUT = Layout(
     matches,
     parse,
     ({**THREE, **ODD}, {**KEPT, **ODD}),
-    (wide_three("odd"),),
+    (wide_three(ODD),),
     "if the answer is the odd one of the three",
 )
