@@ -1,5 +1,6 @@
 """Raw files as labs publish them: found at once, or refused with remedies that work when pasted."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -466,3 +467,85 @@ def test_the_advice_is_about_the_layout_asked_for(tmp_path):
         read(path, layout="odd_one_out")
     assert "odd_one_out: first, second, third, odd" in str(caught.value)
     assert "anchor" not in str(caught.value)
+
+
+def test_answers_may_name_a_column(tmp_path):
+    text = "trial,ref_img,opt1_img,opt2_img,resp\n1,a,b,c,opt1_img\n2,b,c,a,Opt2_img\n3,c,a,b,opt1_img\n"
+    reading = read(write(tmp_path, text))
+    assert named(reading.triplets) == ["a|b|c", "b|a|c", "c|a|b"]
+    assert "anchor is ref_img, first is opt1_img, second is opt2_img" in reading.notes[0]
+    text = "img1,img2,img3,most_different\na,b,c,img1\nb,c,d,img3\n"
+    reading = read(write(tmp_path, text))
+    assert (reading.layout, named(reading.triplets)[::2]) == ("odd_one_out", ["b|c|a", "b|c|d"])
+
+
+def test_the_columns_of_psychopy(tmp_path):
+    text = (
+        "participant,anchor,left,right,key_resp.keys\n1,x,y,z,left\n1,y,x,z,right\n1,z,x,y,None\n"
+    )
+    assert named(read(write(tmp_path, text)).triplets) == ["x|y|z", "y|z|x"]
+
+
+def test_pictures_of_one_name_in_two_folders_stay_apart(tmp_path):
+    rows = [("a/1", "b/1", "a/2"), ("b/1", "a/2", "a/1")]
+    lines = ["stimulus,left,right,response,trial_type,trial_index"]
+    lines += [f"<img src='{s}.png'>,{x}.png,{y}.png,left,k,1" for s, x, y in rows]
+    reading = read(write(tmp_path, "\n".join(lines)))
+    assert named(reading.triplets) == ["a/1.png|b/1.png|a/2.png", "b/1.png|a/2.png|a/1.png"]
+
+
+def test_a_question_that_never_changes_is_no_anchor(tmp_path):
+    line = "<p>Which is odd?</p>,{},{},{},{},html-button-response,{}"
+    rows = [line.format("abcd"[k % 4], "bcda"[k % 4], "cdab"[k % 4], k % 3, k) for k in range(12)]
+    header = "stimulus,choices_1,choices_2,choices_3,button_pressed,trial_type,trial_index"
+    path = write(tmp_path, "\n".join([header, *rows]))
+    with pytest.raises(ReadError) as caught:
+        read(path)
+    offered = [remedy.options["layout"] for remedy in caught.value.remedies]
+    assert offered == ["odd_one_out", "most_central"]
+
+
+def test_proposals_come_from_what_columns_hold(tmp_path):
+    names = ["elm", "oak", "yew", "ash", "fir"]
+    rows = [
+        f"{100 + k},{names[k % 5]},{names[(k + 1) % 5]},{names[(k + 3) % 5]},{'up' if k % 2 else 'down'}"
+        for k in range(20)
+    ]
+    path = write(tmp_path, "\n".join(["no,q,v,w,d", *rows]))
+    with pytest.raises(ReadError, match="do not fit any known layout") as caught:
+        read(path)
+    (remedy,) = caught.value.remedies
+    columns = {"anchor": "q", "first": "v", "second": "w", "response": "d"}
+    assert remedy.options == {"columns": columns}
+    with pytest.raises(ReadError, match="'up'") as caught:
+        read(path, columns=columns)
+    assert len(caught.value.remedies) == 2
+
+
+def test_numbers_of_rows_are_no_items(tmp_path):
+    rows = [f"{k},{k % 7},{(k + 1) % 7},{(k + 3) % 7},{(k + 1) % 7}" for k in range(20)]
+    path = write(tmp_path, "\n".join(["n,p,q,r,s", *rows]))
+    with pytest.raises(ReadError) as caught:
+        read(path)
+    columns = caught.value.remedies[0].options["columns"]
+    assert columns == {"anchor": "p", "first": "q", "second": "r", "response": "s"}
+
+
+def test_records_of_several_kinds(tmp_path):
+    records = [
+        {"anchor": "a", "near": "b", "far": "c", "extra": 1},
+        {"anchor": "b", "near": "a", "far": "c", "extra": {"x": [1]}},
+        {"extra": "text"},
+    ]
+    reading = read(write(tmp_path, json.dumps(records), "file.json"))
+    assert named(reading.triplets) == ["a|b|c", "b|a|c"]
+    assert reading.notes == ["1 of 3 rows dropped: no item is named, so that they are no trials"]
+
+
+def test_only_mturk_has_names_beyond_its_fields(tmp_path):
+    reading = read(FOLDER / "mturk.csv", drop="repeated")
+    assert reading.notes[0] == (
+        "the header has names beyond the fields of the rows: ['Approve', 'Reject']"
+    )
+    with pytest.raises(ReadError):
+        read(write(tmp_path, "anchor,near,far,x\na,b,c\nb,c,a\n"))

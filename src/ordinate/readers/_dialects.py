@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
 from string import ascii_lowercase
@@ -67,7 +68,8 @@ def _differing(texts: list[str]) -> list[list[str]]:
     >>> _differing(["oak: elm or yew?", "elm: red oak or ash?", "yew: ash or fir?"])
     [['oak', 'elm', 'yew'], ['elm', 'red oak', 'ash'], ['yew', 'ash', 'fir']]
     """
-    named = [IMAGE.sub(lambda image: f">{_file(image[2])}<", text) for text in texts]
+    folder = _folder(texts)
+    named = [IMAGE.sub(lambda image: f">{image[2].removeprefix(folder)}<", text) for text in texts]
     plain = [re.sub(r"<[^>]*>", " ", text) for text in named]
     split = [re.findall(r"[\w./-]*\w|[^\w\s]", text) for text in plain]
     common = set.intersection(*map(set, split))
@@ -120,15 +122,16 @@ def _jspsych(table: Table) -> Table:
     if sum(table.index([name]) is not None for name in JSPSYCH) < 2:
         return table
     table = replace(table)
+    columns = {}
     for name in ("stimulus", "choices"):
         place = table.index([name])
-        if place is None or table.index([f"{name}_1"]) is not None:
-            continue
-        kind = table.data.schema.types[place]
-        if not is_list(kind) and str(kind) not in ("string", "large_string"):
-            continue
-        cells = table.data.column(place).to_pylist()
-        lists = [_parts(cell) for cell in cells]
+        if place is not None and table.index([f"{name}_1"]) is None:
+            kind = table.data.schema.types[place]
+            if is_list(kind) or str(kind) in ("string", "large_string"):
+                columns[name, place] = table.data.column(place).to_pylist()
+    folder = _folder(cell for cells in columns.values() for cell in cells)
+    for (name, place), cells in columns.items():
+        lists = [_parts(cell, folder) for cell in cells]
         table.spread(place, [entry if len(entry) > 1 else [] for entry in lists])
         single = [
             e[0] if len(e) == 1 else None if e else c for e, c in zip(lists, cells, strict=True)
@@ -140,7 +143,7 @@ def _jspsych(table: Table) -> Table:
     return table
 
 
-def _parts(cell: object) -> list[str]:
+def _parts(cell: object, folder: str) -> list[str]:
     """Return the entries of a list, or the files of the pictures in HTML; none for other text."""
     if isinstance(cell, str) and cell.lstrip()[:1] == "[":
         try:
@@ -148,9 +151,12 @@ def _parts(cell: object) -> list[str]:
         except json.JSONDecodeError:
             return []
     if isinstance(cell, list):
-        return [(_parts(entry) or [str(entry)])[0] for entry in cell]
-    return [_file(source) for _, source in IMAGE.findall(str(cell or ""))]
+        return [(_parts(entry, folder) or [str(entry)])[0] for entry in cell]
+    return [source.removeprefix(folder) for _, source in IMAGE.findall(str(cell or ""))]
 
 
-def _file(source: str) -> str:
-    return source.rpartition("/")[2]
+def _folder(cells: Iterable[object]) -> str:
+    """Return the folder of all pictures in HTML; none where they are in several."""
+    sources = {source for cell in cells for _, source in IMAGE.findall(str(cell or ""))}
+    folders = {source[: source.rfind("/") + 1] for source in sources}
+    return folders.pop() if len(folders) == 1 else ""
