@@ -549,3 +549,17 @@ def test_only_mturk_has_names_beyond_its_fields(tmp_path):
     )
     with pytest.raises(ReadError):
         read(write(tmp_path, "anchor,near,far,x\na,b,c\nb,c,a\n"))
+
+
+def test_one_line_that_is_no_header_is_refused(tmp_path):
+    with pytest.raises(ReadError, match="do not fit any known layout"):
+        read(write(tmp_path, "a.jpg; b.jpg; c.jpg; d.jpg; e.jpg\n"))
+
+
+def test_other_words_for_near_and_far(tmp_path):
+    reading = read(write(tmp_path, "reference,closer,farther,puid\na,b,c,1\nb,c,a,1\n"))
+    assert (reading.layout, named(reading.triplets)) == ("plain", ["a|b|c", "b|c|a"])
+    assert reading.notes == [
+        "columns are read by their names: anchor is reference, near is closer, far is farther; "
+        "columns= tells others"
+    ]

@@ -47,7 +47,8 @@ SAID = (
 )
 STEMS = (
     *("item", "stim", "stimulus", "image", "img", "picture", "pic", "object", "option", "opt"),
-    *("choices", "alternative", "alt", "video", "sound", "word", "im", "s", "i"),
+    *("choices", "choice", "alternative", "alt", "candidate", "comparison", "comp", "obj", "id"),
+    *("video", "sound", "word", "im", "s", "i"),
 )
 ANCHORS = (
     *("anchor", "reference", "ref", "standard", "target", "probe", "sample", "query", "cue"),
@@ -98,6 +99,11 @@ def wide_three(said: Roles) -> Roles:
     return {**items, **{role: (*names, *SAID) for role, names in said.items()}}
 
 
+WIDE_PLAIN: Roles = {
+    "anchor": ANCHORS,
+    "near": ("near", "nearer", "close", "closer", "similar", "more_similar", "winner", "chosen"),
+    "far": ("far", "farther", "further", "dissimilar", "less_similar", "loser", "unchosen"),
+}
 # An anchor and two items, by any name; or three items of which the first is the anchor.
 WIDE_PAIRS: tuple[Roles, ...] = (
     {

@@ -102,7 +102,8 @@ def _numbered(table: Table) -> Cells:
 def _items(cells: Cells) -> tuple[str | int, ...] | None:
     """Return the first three columns that share values with each other, as items do."""
     values = {name: {word for word in column if word} for name, column in cells.items()}
-    least = min(MOST_CODES, max(map(len, values.values()), default=0))
+    most = max(map(len, values.values()), default=0)
+    least = max(1, min(MOST_CODES, most))
     wordy = [n for n, words in values.items() if len(words) >= least and not _counts(cells[n])]
     wordy = wordy[:20]
     found: dict[tuple[str | int, ...], float] = {}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,10 +128,13 @@ class Table:
 
     def index(self, names: Sequence[str]) -> int | None:
         """Return the place of the column that has the first of these names, or None."""
-        header = self.header or []
+        exact: dict[str, list[int]] = {}
+        alike: dict[str, list[int]] = {}
+        for i, own in enumerate(self.header or []):
+            exact.setdefault(own, []).append(i)
+            alike.setdefault(squeezed(own), []).append(i)
         for name in names:
-            exact = [i for i, own in enumerate(header) if own == name]
-            found = exact or [i for i, own in enumerate(header) if squeezed(own) == squeezed(name)]
+            found = exact.get(name) or alike.get(squeezed(name), [])
             if len(found) > 1:
                 raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one of them")
             if found:
@@ -342,6 +346,7 @@ class Table:
         return list(names), order
 
 
+@lru_cache(maxsize=1 << 14)
 def squeezed(name: str) -> str:
     """Return a column's name as it is compared, so that Worker.ID, worker_id and WorkerId agree."""
     return normal(name).replace("_", "")

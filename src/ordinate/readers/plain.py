@@ -11,7 +11,7 @@ from ordinate.readers._layout import (
     image_paths,
     three_bare_columns,
 )
-from ordinate.readers._names import ANSWER, WEIGHT
+from ordinate.readers._names import ANSWER, WEIGHT, WIDE_PLAIN
 from ordinate.readers._table import Items, Table
 from ordinate.triplets import Triplets
 
@@ -97,4 +97,6 @@ LAYOUT = Layout(
     matches,
     parse,
     (ROLES,),
+    (WIDE_PLAIN,),
+    "if the second is nearer to the first than the third",
 )
