@@ -563,3 +563,20 @@ def test_other_words_for_near_and_far(tmp_path):
         "columns are read by their names: anchor is reference, near is closer, far is farther; "
         "columns= tells others"
     ]
+
+
+def test_a_response_that_explains_nothing_is_refused(tmp_path):
+    path = write(tmp_path, "anchor,near,far\na,b,c\n")
+    with pytest.raises(ReadError, match="response= has nothing to explain"):
+        read(path, response="item")
+
+
+def test_columns_keep_the_names_of_their_platform(tmp_path):
+    columns = {"anchor": "Input.ref*", "first": "optA*", "second": "optB*", "response": "Answer.q*"}
+    reading = read(FOLDER / "mturk_wide.csv", columns=columns, drop="repeated")
+    assert len(reading.triplets) == 5
+    columns = {"anchor": "Input.anchor", "first": "Input.left", "second": "Input.right"}
+    assert len(read(FOLDER / "mturk.csv", columns=columns, drop="repeated").triplets) == 2
+    columns = {"first": "stim1_id", "second": "stim2_id", "third": "stim3_id", "odd": "label"}
+    reading = read(FOLDER / "meadows.csv", columns=columns, drop="repeated")
+    assert reading.triplets.labels.tolist() == ["ash", "elm", "oak", "yew"]

@@ -181,6 +181,11 @@ def read(
         n_rows = len(table.rows)
         clean(table, found, options)
         triplets = found.parse(table, options)
+        if response is not None and not table.has_answers:
+            raise ReadError(
+                f"{table.path}: in layout {found.name} no column of answers is read, so that "
+                "response= has nothing to explain: leave it out, or name another layout"
+            )
         if triplets.weight is None and table.column(WEIGHT) is not None:
             table.notes.append(f"the column weight is not read in layout {found.name}")
     except ReadError:

@@ -69,6 +69,7 @@ def chosen(
     ``named`` answers are items wherever all of them can be; others are asked about where they
     could be codes as well.
     """
+    table.has_answers = True
     items = table.distinct_items([*shown, picked], shown=len(shown), answer=len(shown))
     same = items.codes[:, first:-1] == items.codes[:, -1:]
     meaning: Mapping[str, int] | None = None

@@ -46,8 +46,12 @@ def _place(table: Table, column: str | int) -> int | None:
     """Return the place of a column; MTurk's prefixes may have been taken off its name."""
     if isinstance(column, int):
         return column
-    short = re.sub(r"(?i)^(input|answer)\.", "", column)
-    return table.index([column] if short == column else [column, short])
+    return table.index([column, without_prefix(column)])
+
+
+def without_prefix(name: str) -> str:
+    """Return the name of a column of MTurk's without Input. or Answer."""
+    return re.sub(r"(?i)^(input|answer)\.", "", name)
 
 
 def numbered_stems(header: Iterable[str]) -> dict[str, dict[int, str]]:
@@ -69,6 +73,7 @@ def _unfolded(table: Table, patterns: Mapping[str, str]) -> Table:
     stems = numbered_stems(table.header or [])
     series = {}
     for role, pattern in patterns.items():
+        pattern = pattern if pattern in stems else without_prefix(pattern)
         found = [columns for stem, columns in stems.items() if squeezed(stem) == squeezed(pattern)]
         exact = stems.get(pattern) or (found[0] if len(found) == 1 else None)
         if exact is None:

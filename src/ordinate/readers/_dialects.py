@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from ordinate.readers._cells import distinct, is_list
-from ordinate.readers._columns import numbered_stems
+from ordinate.readers._columns import numbered_stems, without_prefix
 from ordinate.readers._table import Table, squeezed
 
 IMAGE = re.compile(r"<(?:img|video|audio|source)\b[^>]*?\bsrc\s*=\s*(['\"]?)([^'\" >]+)\1", re.I)
-# The columns that jsPsych adds to every row, one of which tells that it wrote the file.
+# The columns that jsPsych adds to every row; two of them tell that it wrote the file.
 JSPSYCH = ("trial_type", "trial_index", "internal_node_id", "time_elapsed")
 
 
@@ -86,9 +86,7 @@ def _mturk(table: Table) -> Table:
     """Take Input. and Answer. off the names of MTurk's columns, where they stay different."""
     header = table.header or []
     short = {
-        i: re.sub(r"(?i)^(input|answer)\.", "", name)
-        for i, name in enumerate(header)
-        if re.match(r"(?i)(input|answer)\.", name)
+        i: without_prefix(name) for i, name in enumerate(header) if without_prefix(name) != name
     }
     taken = [squeezed(short.get(i, name)) for i, name in enumerate(header)]
     short = {i: name for i, name in short.items() if taken.count(squeezed(name)) == 1}
@@ -112,9 +110,10 @@ def _meadows(table: Table) -> Table:
     cells = pa.array([name_of.get(value, value) for value in values])
     answers = cells.take(pa.array(codes, pa.int64(), mask=codes < 0))
     table.notes.append("items are named by stim1_name, ..., not by stim1_id, ...")
-    kept = [i for i in range(table.data.num_columns) if i not in [i for i, _ in pairs]]
-    data = table.data.set_column(label, table.data.field(label).name, answers).select(kept)
-    return replace(table, data=data, header=[(table.header or [])[i] for i in kept])
+    data = table.data.set_column(label, table.data.field(label).name, answers)
+    for id_place, name_place in pairs:
+        data = data.set_column(id_place, data.field(id_place).name, data.column(name_place))
+    return replace(table, data=data)
 
 
 def _jspsych(table: Table) -> Table:

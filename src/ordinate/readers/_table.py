@@ -84,6 +84,8 @@ class Table:
         The kinds of :data:`DROPPABLE` rows to leave out.
     origin : dict of str to str
         What the file calls the columns that are called by their roles.
+    has_answers : bool
+        A column of answers was read, to which response= applies.
     """
 
     path: str
@@ -98,6 +100,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     drops: tuple[str, ...] = ()
     origin: dict[str, str] = field(default_factory=dict)
+    has_answers: bool = False
 
     def __post_init__(self) -> None:
         if not len(self.rows):
