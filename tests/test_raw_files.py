@@ -580,3 +580,9 @@ def test_columns_keep_the_names_of_their_platform(tmp_path):
     columns = {"first": "stim1_id", "second": "stim2_id", "third": "stim3_id", "odd": "label"}
     reading = read(FOLDER / "meadows.csv", columns=columns, drop="repeated")
     assert reading.triplets.labels.tolist() == ["ash", "elm", "oak", "yew"]
+
+
+def test_odd_is_for_columns_without_names(tmp_path):
+    path = write(tmp_path, "first,second,odd\na,b,c\n")
+    with pytest.raises(ReadError, match="odd= is for three columns without names"):
+        read(path, odd="first")

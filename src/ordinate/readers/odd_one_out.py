@@ -38,6 +38,11 @@ def matches(table: Table) -> bool:
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read the two that were kept and the odd one, or the three shown and the odd one."""
+    if table.header is not None and options.odd is not None:
+        raise ReadError(
+            f"{table.path}: odd= is for three columns without names, but the columns are "
+            f"{table.shown_header()}; leave it out, or name the odd one in columns="
+        )
     if table.header is None:
         first_row_is_data(table, ("first", "second", "odd"))
         items = table.distinct_items(_order(table, options.odd))
