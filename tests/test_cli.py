@@ -196,12 +196,16 @@ def test_wrong_use(run, answers, options, message):
         (
             "anchor,my near,far\na,b,c\n",
             [],
-            "say --columns 'anchor=anchor,far=far,near=my near'\n",
+            "Say\n    --columns 'anchor=anchor,far=far,near=my near'\n",
         ),
-        ("x,y,z\na,b,c\n", ["--layout", "plain"], "Say --columns anchor=x,near=y,far=z if it"),
-        ("x,y,z\na,b,c\n", ["--layout", "plain"], "--columns anchor=0,near=1,far=2 if the file"),
-        ("x,y,z,w\na,b,c,d\n", [], "Say --columns anchor=...,near=...,far=... to name"),
-        ("x,y,z,w\na,b,c,d\n", [], "`ordinate check --help` lists what is known"),
+        ("x,y,z\na,b,c\n", ["--layout", "plain"], "    --columns anchor=x,near=y,far=z  # if it"),
+        (
+            "x,y,z\na,b,c\n",
+            ["--layout", "plain"],
+            "    --columns anchor=0,near=1,far=2  # if the file",
+        ),
+        ("x,y,z,w\na,b,c,d\n", [], "Name yours in --columns, by role"),
+        ("x,y,z,w\na,b,c,d\n", [], "response: anchor, first, second, response, winner;"),
         ("x,y,z,w\na,b,c,d\n", ["--odd", "last"], "or three columns and --odd."),
         ("anchor,near,far\n1,2,3\n", ["--columns", "who=x"], "--columns names roles ['who']"),
         ("anchor,near,far\n1,2,3\n", ["--first-id", "2"], "--first-id is 2, but the file has"),
@@ -224,7 +228,7 @@ def test_remedies_are_options(run, content, options, message):
 def test_remedies_can_be_pasted(run):
     Path("slip.csv").write_text("anchor,my near,far\na,b,c\n")
     errors = run("check", "slip.csv", code=3).stderr
-    remedy = shlex.split(errors.split("or say ")[1])
+    remedy = shlex.split(errors.split("Say")[1], comments=True)
     assert "layout plain" in run("check", "slip.csv", *remedy).output
     Path("checks.csv").write_text("anchor,near,far,check\na,b,c,0\na,b,c,1\n")
     assert "--keep-checks keeps them" in run("check", "checks.csv").output

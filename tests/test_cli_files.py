@@ -46,7 +46,7 @@ def test_one_of_several_tables(run):  # noqa: F811
     rows = [HEADER, ["a", "b", "c"], ["b", "c", "a"]]
     workbook(Path("a.xlsx"), **{"Bob's data": rows, "Key": [["x"]]})
     message = run("check", "a.xlsx", code=3).stderr
-    assert "Choose one by --table, as in " + "--table 'Bob'\"'\"'s data'" in message
+    assert "\n    --table 'Bob'\"'\"'s data'\n" in message
     assert json.loads(run("check", "a.xlsx", "--table", "Bob's data", "--json").stdout)["rows"] == 2
     Path("plain.csv").write_text("anchor,near,far\na,b,c\n")
     message = run("check", "plain.csv", "--table", "x", code=3).stderr
@@ -88,7 +88,7 @@ def test_names_of_items(run, folder):  # noqa: F811
     book.save("items.xlsx")
     message = run(*fit, "-o", "x", code=3).stderr
     assert "2 sheets" in message
-    assert "Save the one about items as a file of its own" in message
+    assert "save the one about items as a file of its own" in message
     assert "--table" not in message
 
 

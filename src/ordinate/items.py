@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ordinate.readers import ReadError
+from ordinate.readers._cells import MISSING, WHOLE, normal
 from ordinate.readers._files import load
-from ordinate.readers._table import MISSING, WHOLE, normal
 
 # Of stimuli that labels may name; any other ending may be part of a name, as in "v1.0".
 MEDIA = (

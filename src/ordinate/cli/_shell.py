@@ -1,18 +1,22 @@
 """What commands share: options, messages, progress, and errors that need no traceback."""
 
-import ast
+import csv
 import functools
+import io
 import re
 import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+
+if TYPE_CHECKING:
+    from ordinate.readers import ReadError
 
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 
@@ -29,7 +33,7 @@ LayoutName = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(help="Columns by role, as in `anchor=head,near=winner,far=loser`."),
+    typer.Option(help="Columns by role, some or all, as in `anchor=head,near=winner,far=loser`."),
 ]
 FirstId = Annotated[
     int | None, typer.Option(help="Integer ids count from this number: 0 or 1.", min=0)
@@ -38,8 +42,17 @@ Odd = Annotated[
     str | None,
     typer.Option(help="Where the odd one stands, in three columns without names: first, ..."),
 ]
-Positive = Annotated[
-    str | None, typer.Option(help="What a response of +1 calls nearer: first or second.")
+Response = Annotated[
+    str | None,
+    typer.Option(help="What answers mean, as in `f=first,j=second`; `item` if they name the item."),
+]
+Drop = Annotated[
+    str | None,
+    typer.Option(help="Bad rows to leave out: repeated (an item twice), unanswered, unnamed."),
+]
+Only = Annotated[str | None, typer.Option(help="The rows to read, as in `task=triplet`.")]
+Checks = Annotated[
+    str | None, typer.Option(help="What marks check trials, as in `trial_type=catch`.")
 ]
 KeepChecks = Annotated[bool, typer.Option(help="Keep check trials that the file marks.")]
 Excluded = Annotated[
@@ -60,7 +73,8 @@ MemoryLimit = Annotated[
 # Arguments of Python are known by the underscore or the = that follows, unless in quotes or paths.
 LONG = "first_id|keep_checks|min_response_time|memory_limit|n_components"
 ARGUMENT = re.compile(
-    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|positive|device|design|force)=('?)([\w:-]*)\2"
+    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|response|drop|only|checks|device|design|force)"
+    rf"=('?)([\w:-]*)\2"
     rf"|({LONG})(?![\w/'-]|\.\w))"
 )
 
@@ -108,7 +122,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, CommandError):
         return str(error), error.code
     if isinstance(error, ReadError):
-        return as_options(str(error)), UNREADABLE
+        return _with_remedies(error), UNREADABLE
     if isinstance(error, DownloadError):
         return str(error).replace("path=", "--data"), UNREADABLE
     if isinstance(error, FileExistsError) and error.errno is None:  # said of our own output
@@ -122,14 +136,36 @@ def _explain(error: Exception) -> tuple[str, int]:
     return f"{type(error).__name__}: {error} (--debug shows where)", 1
 
 
+def _with_remedies(error: "ReadError") -> str:
+    """Put each remedy on a line of its own, to be pasted behind the command."""
+    lines = [
+        f"    {as_command_line(remedy.options)}{f'  # {remedy.when}' if remedy.when else ''}"
+        for remedy in error.remedies
+    ]
+    say = [". Say one of" if len(lines) > 1 else ". Say"] if lines else []
+    return as_options(error.what) + "".join(say) + "".join(f"\n{line}" for line in lines)
+
+
+def as_command_line(options: Mapping[str, Any]) -> str:
+    """Write options of Python as a shell takes them: ``{"layout": "plain"}`` as --layout plain."""
+    return " ".join(_option_of(name, value) for name, value in options.items())
+
+
+def _option_of(name: str, value: Any) -> str:
+    option = f"--{name.replace('_', '-')}"
+    if value is True:
+        return option
+    if isinstance(value, Mapping):
+        value = [f"{key}={entry}" for key, entry in value.items()]
+    if isinstance(value, (list, tuple)):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow(value)
+        value = text.getvalue()
+    return f"{option} {shlex.quote(str(value))}"
+
+
 def as_options(message: str) -> str:
     """Name options as they are written here: ``layout='plain'`` is ``--layout plain``."""
-    message = message.replace("ordinate.readers.LAYOUTS", "`ordinate check --help`")
-    message = re.sub(r"\bcolumns=(\{.*?\})", _columns_option, message)
-    message = re.sub(
-        r"\btable=(['\"])(.*?)\1", lambda found: f"--table {shlex.quote(found[2])}", message
-    )
-    message = message.replace(" table=", " --table")
     return ARGUMENT.sub(_option, message)
 
 
@@ -137,16 +173,6 @@ def _option(found: re.Match) -> str:
     name, value = found[1] or found[4], found[3]
     option = "--" + name.replace("n_components", "dimensions").replace("_", "-")
     return f"{option} {value}" if value and value != "True" else option
-
-
-def _columns_option(found: re.Match) -> str:
-    """Write a mapping of columns so that a shell takes it as one word."""
-    try:
-        columns = ast.literal_eval(found[1])
-    except (SyntaxError, ValueError):  # a column's name holds a brace
-        return found[0]
-    pairs = (f"{role}={'...' if name is ... else name}" for role, name in columns.items())
-    return f"--columns {shlex.quote(','.join(pairs))}"
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -219,21 +245,40 @@ def stages(total: int, quiet: bool) -> Iterator[Stages]:
         yield Stages(advance)
 
 
-def roles(text: str | None) -> dict[str, str | int] | None:
+def pairs(option: str, text: str, example: str) -> list[tuple[str, str]]:
+    """Read ``a=b,c=d``; what holds a comma stands in double quotes, as in ``"a=b, c",d=e``."""
+    found = []
+    for part in next(csv.reader([text], skipinitialspace=True), []):
+        left, _, right = (piece.strip() for piece in part.partition("="))
+        if not left or not right:
+            raise CommandError(f"{option} {text!r}: write {example}", WRONG_USE)
+        found.append((left, right))
+    return found
+
+
+def columns(text: str | None) -> dict[str, str | int] | None:
     """Read ``anchor=head,near=winner``; whole numbers count columns from 0."""
     if text is None:
         return None
-    found: dict[str, str | int] = {}
-    for part in text.split(","):
-        role, equals, column = part.partition("=")
-        if not equals or not role.strip() or not column.strip():
-            raise CommandError(
-                f"--columns {text!r}: write role=column pairs, as in "
-                "anchor=head,near=winner,far=loser",
-                WRONG_USE,
-            )
-        name = column.strip()
-        found[role.strip()] = int(name) if name.isdigit() else name
+    example = "role=column pairs, as in anchor=head,near=winner,far=loser"
+    found = pairs("--columns", text, example)
+    return {role: int(name) if name.isdigit() else name for role, name in found}
+
+
+def response(text: str | None) -> str | dict[str, str] | None:
+    """Read ``f=first,j=second``, or ``item``."""
+    if text is None or "=" not in text:
+        return text
+    return dict(pairs("--response", text, "code=place pairs, as in f=first,j=second, or item"))
+
+
+def marks(option: str, text: str | None) -> dict[str, list[str]] | None:
+    """Read ``trial_type=catch``, several values of a column too."""
+    if text is None:
+        return None
+    found: dict[str, list[str]] = {}
+    for column, value in pairs(option, text, "column=value pairs, as in trial_type=catch"):
+        found.setdefault(column, []).append(value)
     return found
 
 

@@ -15,15 +15,18 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 class Options(NamedTuple):
     """How a file is to be read, as all commands ask for it."""
 
-    layout: str
-    columns: str | None
-    first_id: int | None
-    odd: str | None
-    positive: str | None
-    keep_checks: bool
-    exclude_participants: str | None
-    min_response_time: float | None
-    table: str | None
+    layout: str = "auto"
+    columns: str | None = None
+    first_id: int | None = None
+    odd: str | None = None
+    response: str | None = None
+    drop: str | None = None
+    only: str | None = None
+    checks: str | None = None
+    keep_checks: bool = False
+    exclude_participants: str | None = None
+    min_response_time: float | None = None
+    table: str | None = None
     memory_limit: str | None = None
 
     @classmethod
@@ -33,7 +36,7 @@ class Options(NamedTuple):
 
     def given(self) -> list[str]:
         """Names of the options that were given and that only readers understand."""
-        plain = Options("auto", None, None, None, None, False, None, None, None, self.memory_limit)
+        plain = Options(memory_limit=self.memory_limit)
         return [
             f"--{name.replace('_', '-')}"
             for name, value, usual in zip(self._fields, self, plain, strict=True)
@@ -80,10 +83,13 @@ def read_answers(file: Path, options: Options) -> Any:
     reading = readers.read(
         file,
         layout=options.layout.replace("-", "_"),
-        columns=shell.roles(options.columns),
+        columns=shell.columns(options.columns),
         first_id=options.first_id,
         odd=options.odd,
-        positive=options.positive,
+        response=shell.response(options.response),
+        drop=shell.names(options.drop),
+        only=shell.marks("--only", options.only),
+        checks=shell.marks("--checks", options.checks),
         keep_checks=options.keep_checks,
         exclude_participants=shell.names(options.exclude_participants),
         min_response_time=options.min_response_time,
@@ -99,7 +105,10 @@ def check(
     columns: shell.Columns = None,
     first_id: shell.FirstId = None,
     odd: shell.Odd = None,
-    positive: shell.Positive = None,
+    response: shell.Response = None,
+    drop: shell.Drop = None,
+    only: shell.Only = None,
+    checks: shell.Checks = None,
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
@@ -109,8 +118,19 @@ def check(
 ) -> None:
     """Report what a file holds, and every problem with its remedy, the worst first.
 
-    Layouts: plain, response, salmon, next, odd_one_out, most_central, food100, votes, selection,
-    ranking. The layout is found from the columns; where it is not plain which, you are asked.
+    The layout is found from the columns; where it is not plain which, you are asked. Layouts, and
+    the roles that --columns may name in them (others are found; * stands for the number of a
+    question where a row holds several):
+
+    - plain: anchor, near, far
+    - response: anchor, first, second, response, winner
+    - odd_one_out: first, second, third, odd
+    - most_central: first, second, third, centre
+    - votes: anchor, first, second, votes_first, votes_second
+    - selection: query, shown_1, chosen_1, reference_1, n_select
+    - ranking: query, rank_1, rank_2
+    - salmon, next, food100: as these programs and that set name them
+    - any layout: participant, response_time, check, timeout, weight, answer
 
     ```
     ordinate check responses.csv
@@ -155,7 +175,10 @@ def convert(
     columns: shell.Columns = None,
     first_id: shell.FirstId = None,
     odd: shell.Odd = None,
-    positive: shell.Positive = None,
+    response: shell.Response = None,
+    drop: shell.Drop = None,
+    only: shell.Only = None,
+    checks: shell.Checks = None,
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,

@@ -87,7 +87,10 @@ def score(
     columns: shell.Columns = None,
     first_id: shell.FirstId = None,
     odd: shell.Odd = None,
-    positive: shell.Positive = None,
+    response: shell.Response = None,
+    drop: shell.Drop = None,
+    only: shell.Only = None,
+    checks: shell.Checks = None,
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
@@ -309,9 +312,9 @@ def _item_columns(path: Path, labels: list[str], quiet: bool) -> dict[str, list]
         found = read_items(path, labels)
     except ReadError as error:
         # One option chooses among tables, and that is for the answers.
-        several = str(error).split(" Choose one by")
-        remedy = " Save the one about items as a file of its own" if several[1:] else ""
-        raise shell.CommandError(f"--items {several[0]}{remedy}", shell.UNREADABLE) from None
+        several = any("table" in remedy.options for remedy in error.remedies)
+        remedy = "; save the one about items as a file of its own" if several else ""
+        raise shell.CommandError(f"--items {error.what}{remedy}", shell.UNREADABLE) from None
     for note in found.notes:
         shell.say(f"note: --items {path}: {note}", quiet)
     return found.columns

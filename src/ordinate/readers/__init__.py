@@ -22,25 +22,20 @@ from ordinate.readers import (
     selection,
     votes,
 )
+from ordinate.readers._choice import ITEM, PLACES
+from ordinate.readers._cleaning import as_marks, clean
+from ordinate.readers._errors import ReadError, Remedy
+from ordinate.readers._find import check_roles, find
 from ordinate.readers._folder import load
-from ordinate.readers._layout import (
-    WEIGHT,
-    Layout,
-    Options,
-    check_roles,
-    clean,
-    may_be_header,
-    note_files,
-    three_bare_columns,
-)
-from ordinate.readers._missing import best_fits
-from ordinate.readers._table import ReadError, Table
-from ordinate.readers._text import NO_COLUMNS
+from ordinate.readers._layout import Layout, Options, note_files
+from ordinate.readers._names import WEIGHT
+from ordinate.readers._table import DROPPABLE, Table
 from ordinate.triplets import Triplets
 
-ReadError.__module__ = __name__  # where users find it
+for _public in (ReadError, Remedy):
+    _public.__module__ = __name__  # where users find it
 
-__all__ = ["LAYOUTS", "Layout", "ReadError", "Reading", "read"]
+__all__ = ["LAYOUTS", "Layout", "ReadError", "Reading", "Remedy", "read"]
 
 LAYOUTS: tuple[Layout, ...] = (
     plain.LAYOUT,
@@ -54,12 +49,6 @@ LAYOUTS: tuple[Layout, ...] = (
     selection.LAYOUT,
     ranking.LAYOUT,
 )
-
-# What settles the meaning of three columns without names.
-CHOICES = {
-    "plain": "layout='plain' if they are anchor, near, far",
-    "odd_one_out": "odd='last' (as in THINGS), odd='first' or odd='middle' if one is the odd one",
-}
 
 
 class Reading(NamedTuple):
@@ -93,7 +82,10 @@ def read(
     columns: Mapping[str, str | int] | None = None,
     first_id: int | None = None,
     odd: str | None = None,
-    positive: str | None = None,
+    response: str | Mapping[Any, str] | None = None,
+    drop: str | Iterable[str] = (),
+    only: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Any] | None = None,
     keep_checks: bool = False,
     exclude_participants: Iterable[Any] = (),
     min_response_time: float | None = None,
@@ -113,16 +105,30 @@ def read(
         The name of a layout, or "auto" to find it from the columns.
     columns : mapping of str to str or int, optional
         Which column has which role, such as ``{"anchor": "head", "near": "winner",
-        "far": "loser"}``, and participant, answer, weight, response_time where wanted. Numbers
-        count the columns of a file without a header from 0. Other columns are not read.
+        "far": "loser"}``, and participant, answer, weight, response_time where wanted; roles that
+        are not named are found by the names of the columns. Numbers count the columns of a file
+        without a header from 0. ``*`` stands for the number of a question, where a row holds
+        several: ``{"response": "*_Q3"}`` has ``1_Q3``, ``2_Q3``, ...
     first_id : int, optional
         Integer ids count from this number, and ids in between that never occur are items too. By
         default integers in text and tables are labels, so that there is no item but those named;
         in .npy arrays they count from 0.
     odd : {"first", "middle", "last"}, optional
         Where the odd one stands in three columns without names.
-    positive : {"first", "second"}, optional
-        Which item a response of +1 calls nearer.
+    response : mapping or "item", optional
+        What the answers mean: for each code "first", "second" or "third", the place of the item
+        that it picks, as in ``{"f": "first", "j": "second"}``; "item" if answers name the item.
+        By default what is plain is read, and anything else asked about.
+    drop : str or iterable of {"repeated", "unanswered", "unnamed"}
+        Rows to leave out, where they would stop the file: those that name an item twice, whose
+        answer is none of the items or codes, or in which an item has no name.
+    only : mapping, optional
+        The rows to read, where a file has others as well: for a column its value, or several, as
+        in ``{"task": "triplet"}``.
+    checks : mapping, optional
+        What marks check trials, which are dropped: for a column a value, or several, as in
+        ``{"sampleAlg": "check"}``. By default they are found where a column is named for them or
+        has such words.
     keep_checks : bool
         Keep the check trials that the file marks.
     exclude_participants : iterable
@@ -157,28 +163,39 @@ def read(
     check_choice("layout", layout, ["auto", *(entry.name for entry in LAYOUTS)])
     if odd is not None:
         check_choice("odd", odd, odd_one_out.POSITIONS)
-    if positive is not None:
-        check_choice("positive", positive, ("first", "second"))
     if isinstance(exclude_participants, str):
         exclude_participants = (exclude_participants,)
-    check_roles(columns or ())
+    columns = dict(columns or {})
+    check_roles(columns, LAYOUTS)
     options = Options(
-        first_id, odd, positive, keep_checks, tuple(exclude_participants), min_response_time
+        layout=layout,
+        first_id=first_id,
+        odd=odd,
+        response=_response(response),
+        checks=as_marks("checks", checks),
+        only=as_marks("only", only),
+        keep_checks=keep_checks,
+        exclude_participants=tuple(exclude_participants),
+        min_response_time=min_response_time,
     )
-    return _read(load(path, table), layout, columns, options)
+    found = load(path, table)
+    found.drops = _kinds(drop)
+    return _read(found, options, columns)
 
 
-def _read(
-    table: Table, layout: str, columns: Mapping[str, str | int] | None, options: Options
-) -> Reading:
+def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> Reading:
     if table.array is not None and options.first_id is None:
         options = replace(options, first_id=_first_position(table.path, int(table.array.min())))
     try:
-        table = table.mapped(columns) if columns else table
-        table, found = _find(table, layout, options.odd, bool(columns))
+        table, found = find(table, LAYOUTS, options, columns)
         n_rows = len(table.rows)
-        clean(table, options)
+        clean(table, found, options)
         triplets = found.parse(table, options)
+        if options.response is not None and not table.has_answers:
+            raise ReadError(
+                f"{table.path}: in layout {found.name} no column of answers is read, so that "
+                "response= has nothing to explain: leave it out, or name another layout"
+            )
         if triplets.weight is None and table.column(WEIGHT) is not None:
             table.notes.append(f"the column weight is not read in layout {found.name}")
         note_files(table)
@@ -196,46 +213,30 @@ def _first_position(path: str, least: int) -> int:
         raise ReadError(f"{path}: ids of an array are positions from 0, but one is {least}")
     if least > 0:
         raise ReadError(
-            f"{path}: ids of an array are positions, but 0 never occurs (they begin at {least}). "
-            "Say first_id=1 if they count from 1, first_id=0 if the first item is in no row"
+            f"{path}: ids of an array are positions, but 0 never occurs (they begin at {least})",
+            Remedy({"first_id": 1}, "if they count from 1"),
+            Remedy({"first_id": 0}, "if the first item is in no row"),
         )
     return 0
 
 
-def _find(table: Table, layout: str, odd: str | None, mapped: bool) -> tuple[Table, Layout]:
-    """Return the layout, and the table with its first line taken as names or as data."""
-    allowed = [entry for entry in LAYOUTS if layout in ("auto", entry.name)]
-    if odd is not None and layout == "auto":
-        allowed = [odd_one_out.LAYOUT]
-    elif table.array is not None and layout == "auto":
-        allowed = [plain.LAYOUT]  # as everywhere: an array of ids is (anchor, near, far)
-    for candidate in (table.named(), table.bare()):
-        found = [entry for entry in allowed if entry.matches(candidate)]
-        if not found and candidate.header is not None:
-            _refuse_incomplete(table, allowed, mapped)
-        if len(found) == 1:
-            if not len(candidate.rows):
-                raise ReadError(f"{table.path}: there are column names, but no rows")
-            return candidate, found[0]
-        if found:
-            ways = "; ".join(CHOICES.get(e.name, f"layout={e.name!r}") for e in found)
-            raise ReadError(f"{table.path}: the columns can be read in several ways. Say {ways}")
-    if table.text and table.data.num_columns < 3:
-        raise ReadError(f"{table.path}: {NO_COLUMNS}. The columns are {table.shown_header()}")
-    wanted = allowed[0].description if len(allowed) == 1 else "any known layout"
-    raise ReadError(
-        f"{table.path}: the columns {table.shown_header()} do not fit {wanted}. Say "
-        "columns={'anchor': ..., 'near': ..., 'far': ...} to name yours, by name or by number "
-        "from 0; ordinate.readers.LAYOUTS lists what is known"
-    )
+def _response(response: Any) -> str | dict[Any, str] | None:
+    """Check what answers mean."""
+    if response is None or response == ITEM:
+        return response
+    if not isinstance(response, Mapping) or not response:
+        raise ValueError(
+            f"response must be {ITEM!r} or say what each code means, as in "
+            f"{{'f': 'first', 'j': 'second'}}; got {response!r}"
+        )
+    for place in response.values():
+        check_choice("what response= says of a code", place, PLACES)
+    return dict(response)
 
 
-def _refuse_incomplete(table: Table, allowed: list[Layout], mapped: bool) -> None:
-    """Raise if the header names most columns of a layout, and say which are missing."""
-    bare = table.bare()
-    if three_bare_columns(bare) and not may_be_header(bare):
-        return
-    fits = best_fits(table.header or [], allowed)
-    if fits:
-        told = "; or ".join(fit.describe(mapped) for fit in fits)
-        raise ReadError(f"{table.path}: the columns {told}")
+def _kinds(drop: str | Iterable[str]) -> tuple[str, ...]:
+    """Check which rows are to be dropped."""
+    kinds = (drop,) if isinstance(drop, str) else tuple(drop)
+    for kind in kinds:
+        check_choice("drop", kind, tuple(DROPPABLE))
+    return tuple(dict.fromkeys(kinds))

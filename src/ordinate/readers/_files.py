@@ -11,9 +11,10 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from ordinate.readers import _sheets, _variables
+from ordinate.readers._errors import ReadError
 from ordinate.readers._matlab import is_mat
 from ordinate.readers._packed import is_npz, is_workbook, unpack
-from ordinate.readers._table import ReadError, Table
+from ordinate.readers._table import Table
 from ordinate.readers._text import JSON_LINES, read_json, read_text, typed
 
 KNOWN = "CSV, TSV, JSON, Parquet, Feather, Arrow, .xlsx, .mat, .npy and .npz"

@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 
 from ordinate._endings import ENDINGS, stem
 from ordinate.readers import _files
+from ordinate.readers._cells import is_list, normal, plain_cells
+from ordinate.readers._errors import ReadError
 from ordinate.readers._layout import IMAGES
-from ordinate.readers._table import Files, ReadError, Table, is_list, normal, plain_column
+from ordinate.readers._table import Files, Table
 
 ABOUT_FILES = ("readme", "license", "licence", "changelog", "citation")
 HIDDEN = (".", "~$")  # the second of Excel, while a workbook is open
@@ -208,7 +210,7 @@ def _as_text(shown: str, data: pa.Table) -> pa.Table:
             f"{shown}: columns of lists have other types in other files; save all files of the "
             "folder in the same format"
         )
-    columns = [plain_column(column).cast(pa.string()) for column in data.columns]
+    columns = [plain_cells(column).cast(pa.string()) for column in data.columns]
     return pa.table(columns, names=data.column_names)
 
 

@@ -1,8 +1,7 @@
-"""What a layout is, what a reader may be told, and the columns that any layout may have."""
+"""What a layout is, what a reader may be told, and what goes with the items of any layout."""
 
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,47 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordinate._endings import stem
-from ordinate.readers._table import Items, ReadError, Roles, Table
+from ordinate.readers._errors import ReadError, Remedy
+from ordinate.readers._names import PARTICIPANT
+from ordinate.readers._table import Items, Roles, Table
 from ordinate.triplets import Triplets
 
-PARTICIPANT = (
-    "participant",
-    "participant_id",
-    "puid",
-    "subject",
-    "subject_id",
-    "worker",
-    "worker_id",
-    "user_id",
-)
-RESPONSE_TIME = ("response_time", "response_time_s", "response_time_ms", "reaction_time", "rt")
-CHECK = ("check", "is_check", "catch", "is_catch", "catch_trial", "attention_check", "validation")
-TIMEOUT = ("timeout", "timed_out", "is_timeout")
-
-WEIGHT = ("weight",)
-ANSWER = ("answer", "answer_id")
-OPTIONAL = {
-    "participant": PARTICIPANT,
-    "response_time": RESPONSE_TIME,
-    "check": CHECK,
-    "timeout": TIMEOUT,
-    "weight": WEIGHT,
-    "answer": ANSWER,
-}
-# What columns= may name; those that end in a number stand for any number.
-ROLES = (
-    *("anchor", "near", "far", "answer", "weight", "participant", "response_time", "check"),
-    *("timeout", "first", "second", "third", "odd", "centre", "response", "winner", "query"),
-    *("votes_first", "votes_second", "shown_1", "chosen_1", "reference_1", "rank_1"),
-    *("n_select", "is_ranked"),
-)
-
-# The items of a question of three, as files name them.
-THREE = {
-    "first": ("first", "item_1", "object_1", "triplet_object_1", "a"),
-    "second": ("second", "item_2", "object_2", "triplet_object_2", "b"),
-    "third": ("third", "item_3", "object_3", "triplet_object_3", "c"),
-}
 IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".svg", ".tif", ".tiff")
 
 
@@ -58,9 +21,12 @@ IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".svg", ".tif", ".ti
 class Options:
     """What only the user can know; see :func:`ordinate.readers.read`."""
 
+    layout: str = "auto"
     first_id: int | None = None
     odd: str | None = None
-    positive: str | None = None
+    response: str | Mapping[Any, str] | None = None
+    checks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keep_checks: bool = False
     exclude_participants: tuple = ()
     min_response_time: float | None = None
@@ -71,7 +37,8 @@ class Layout(NamedTuple):
 
     ``matches`` looks at the names of the columns, and at a few cells where a file has no names;
     ``parse`` makes triplets and raises :class:`ReadError` at rows that make no sense. ``named`` has
-    the columns needed, once for each way to name them, to tell which is missing.
+    the columns needed, once for each way to name them; ``wide`` the same by names that other
+    layouts may have as well, which ``meaning`` puts into words.
     """
 
     name: str
@@ -79,13 +46,18 @@ class Layout(NamedTuple):
     matches: Callable[[Table], bool]
     parse: Callable[[Table, Options], Triplets]
     named: tuple[Roles, ...] = ()
+    wide: tuple[Roles, ...] = ()
+    meaning: str = ""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What columns= may name, in the order of first mention; other names are fixed."""
+        return tuple(dict.fromkeys(role for roles in self.named for role in nameable(roles)))
 
 
-def check_roles(columns: Iterable[str]) -> None:
-    """Raise if columns= names a role that no layout has."""
-    unknown = [r for r in columns if re.sub(r"_\d+$", "_1", str(r)) not in ROLES]
-    if unknown:
-        raise ReadError(f"columns= names roles {unknown} that no layout has; they are {ROLES}")
+def nameable(roles: Roles) -> list[str]:
+    """Return the roles that are names of columns themselves."""
+    return [role for role, names in roles.items() if role in names]
 
 
 def three_bare_columns(table: Table) -> bool:
@@ -113,41 +85,36 @@ def may_be_header(table: Table) -> bool:
     return not any(map(_is_number, first)) and not any(again)
 
 
-def first_row_is_data(table: Table) -> None:
+def first_line_is_data(table: Table) -> bool:
+    """Tell whether a number, or a cell that occurs again below, shows that line 1 has no names."""
+    if not table.text:
+        return False
+    cells = zip(_first_line(table), table.data.slice(1).columns, strict=True)
+    return any(_is_number(cell) or pc.any(pc.equal(column, cell)).as_py() for cell, column in cells)
+
+
+def first_row_is_data(table: Table, roles: tuple[str, ...]) -> None:
     """Raise if the first line of a file without known names may be a header after all."""
     if may_be_header(table):
         first = _first_line(table)
-        named = dict(zip(("anchor", "near", "far"), first, strict=True))
         raise ReadError(
-            f"{table.path}: line 1 {first} may be a header or data, since none of it occurs again. "
-            f"Say columns={named} if it names the columns, in this or another order, "
-            "columns={'anchor': 0, 'near': 1, 'far': 2} if the file has no header"
+            f"{table.path}: line 1 {first} may be a header or data, since none of it occurs again",
+            Remedy({"columns": dict(zip(roles, first, strict=True))}, "if it names the columns"),
+            Remedy(
+                {"columns": {role: k for k, role in enumerate(roles)}}, "if the file has no header"
+            ),
         )
-
-
-def clean(table: Table, options: Options) -> None:
-    """Drop the rows that the file marks, or the user names, as not to be used."""
-    timeouts = table.flags(TIMEOUT)
-    if timeouts is not None:
-        table.drop(timeouts, "the time ran out")
-    checks = table.flags(CHECK)
-    if checks is not None and not options.keep_checks:
-        table.drop(checks, "check trials; keep_checks=True keeps them")
-    if options.exclude_participants:
-        _exclude(table, options.exclude_participants)
-    if options.min_response_time is not None:
-        _drop_fast(table, options.min_response_time)
 
 
 def participants(table: Table) -> pa.DictionaryArray | None:
     """Return who gave each answer, by a column or a file for each; None where nothing says."""
     column = table.column(PARTICIPANT)
     if column is None:
-        return _files_as_participants(table)
+        return files_as_participants(table)
     others = [n for n in PARTICIPANT[1:] if table.column([n]) not in (None, column)]
     if others:
         table.notes.append(f"participants are not read from column {others[0]!r}")
-    items = table.items([table.places({"participant": PARTICIPANT})[0]], gaps=True)
+    items = table.items([table.places({"participant": PARTICIPANT})[0]])
     unnamed = items.codes[:, 0] < 0
     if unnamed.any():
         table.notes.append(f"{unnamed.sum():,} rows name no participant; they count as one, ''")
@@ -157,7 +124,8 @@ def participants(table: Table) -> pa.DictionaryArray | None:
     return items.columns()[0]
 
 
-def _files_as_participants(table: Table) -> pa.DictionaryArray | None:
+def files_as_participants(table: Table) -> pa.DictionaryArray | None:
+    """Return the file that each row came from, where there are several."""
     if table.files is None:
         return None
     names = [stem(name) for name in table.files.names]
@@ -203,37 +171,6 @@ def _labels(table: Table, items: Items, options: Options) -> range | None:
             "leave first_id out to take ids as labels"
         )
     return range(options.first_id, last + 1)
-
-
-def _exclude(table: Table, excluded: tuple) -> None:
-    column = table.column(PARTICIPANT)
-    if column is None and table.files is not None:
-        column = pa.chunked_array([_files_as_participants(table)])
-    if column is None:
-        raise ReadError(
-            f"{table.path}: no column names participants to exclude; the columns are "
-            f"{table.shown_header()}"
-        )
-    words = table.words(column)
-    names = [str(name) for name in excluded]
-    unknown = sorted(set(names) - set(words))
-    if unknown:
-        raise ReadError(f"{table.path}: participants to exclude are not in the file: {unknown}")
-    table.drop(np.isin(words, names), f"{len(set(names))} participants excluded")
-
-
-def _drop_fast(table: Table, least: float) -> None:
-    column = table.column(RESPONSE_TIME)
-    if column is None:
-        raise ReadError(
-            f"{table.path}: min_response_time needs a column of response times, one of "
-            f"{list(RESPONSE_TIME)}; the columns are {table.shown_header()}"
-        )
-    times = table.numbers(column, "the response time")
-    unknown = ~(times >= 0)  # platforms write -1 where they did not measure
-    if unknown.any():
-        table.notes.append(f"{unknown.sum():,} rows have no response time; they are kept")
-    table.drop(~unknown & (times < least), f"faster than {least:g}, in the unit of the file")
 
 
 def _is_number(cell: str) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ordinate.readers._errors import ReadError
 from ordinate.readers._packed import CHUNK, refuse_too_large
-from ordinate.readers._table import ReadError
 
 VERSIONS = (b"MATLAB 5.0", b"MATLAB 7.3")
 HEADER = 128  # bytes before the variables

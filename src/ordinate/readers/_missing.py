@@ -1,11 +1,14 @@
 """What to say of a header that names most of a layout's columns, but not all."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from ordinate.readers._layout import OPTIONAL, ROLES, Layout
-from ordinate.readers._table import Roles, normal
+from ordinate.readers._cells import normal
+from ordinate.readers._errors import Remedy
+from ordinate.readers._layout import Layout, nameable
+from ordinate.readers._names import OPTIONAL
+from ordinate.readers._table import Roles
 
 # Likeness that makes a name a slip of another: 'farr' and 'nera' are, 'bar' for 'far' is not.
 CUTOFF = 0.7
@@ -33,36 +36,56 @@ class Fit(NamedTuple):
         words = self.close or any(len(name) > 1 for name in self.found.values())
         return bool(self.found and words) and self.quality[0] > 0.5
 
-    def describe(self, mapped: bool) -> str:
-        """Say what is there, what is missing and what to do; columns= may have been given."""
+    def describe(self) -> str:
+        """Say what is there and what is missing."""
         have = ", ".join(map(repr, self.found.values()))
         slips = {role: f" (is it {name!r}?)" for role, name in self.close.items()}
         lacking = ", ".join(role + slips.get(role, "") for role in self.missing)
         verb = "is" if len(self.missing) == 1 else "are"
-        remedy = ": name it in columns= as well" if mapped else self._remedy()
-        return f"{have} fit layout {self.layout}, but {lacking} {verb} missing{remedy}"
+        left = "" if self.close or self.spare else ", and no column is left for it"
+        fit = "fits" if len(self.found) == 1 else "fit"
+        return f"{have} {fit} layout {self.layout}, but {lacking} {verb} missing{left}"
 
-    def _remedy(self) -> str:
-        if not self.close and not self.spare:
-            return ", and no column is left for it"
-        rename = f". Rename {'it' if self.close else f'one of {self.spare[:25]}'}"
-        if not {*self.found, *self.missing} <= {*ROLES}:
-            return rename
-        columns = {
-            **self.found,
-            **dict.fromkeys(self.missing, ...),
-            **self.close,
-            **self.optional,
-        }
-        return f"{rename}, or say columns={columns}".replace("Ellipsis", "...")
+    def remedies(self) -> list[Remedy]:
+        """Return columns= with the slips, or with each column that is left for the one missing."""
+        unknown = [role for role in self.missing if role not in self.close]
+        if len(unknown) > len(self.spare):
+            return []
+        if len(unknown) == 1:
+            ways = [{unknown[0]: name} for name in self.spare[:4]]
+        else:
+            ways = [dict(zip(unknown, self.spare, strict=False))]
+        when = "" if not unknown else f"if that is the {unknown[0]}"
+        when = "or the like" if len(unknown) > 1 else when
+        return [
+            Remedy({"columns": {**self.found, **self.close, **way, **self.optional}}, when)
+            for way in ways
+        ]
 
 
-def best_fits(header: Sequence[str], layouts: Iterable[Layout]) -> list[Fit]:
-    """Return the layouts that most columns fit, those that fit best; often none."""
-    fits = [_fit(layout.name, roles, header) for layout in layouts for roles in layout.named]
-    fits = [fit for fit in fits if fit.missing and fit.plausible]
+def best_fits(header: Sequence[str], layouts: Iterable[Layout], given: Mapping) -> list[Fit]:
+    """Return the layouts that most columns fit, those that fit best; often none.
+
+    ``given`` has the columns that were named, by role: the layout must have these roles.
+    """
+    named = {role for role in given if role not in OPTIONAL}
+    fits = [
+        _fit(layout.name, roles, header)
+        for layout in layouts
+        for roles in layout.named
+        if named <= {*nameable(roles)}
+    ]
+    fits = [fit for fit in fits if fit.missing and (fit.plausible or named)]
     best = max((fit.quality for fit in fits), default=None)
-    return [fit for fit in fits if fit.quality == best]
+    first = {fit.layout: fit for fit in reversed(fits) if fit.quality == best}
+    return [_original(fit, given) for fit in fits if first.get(fit.layout) is fit]
+
+
+def _original(fit: Fit, given: Mapping) -> Fit:
+    """Name columns as in the file, where columns= had called them by their roles."""
+    found = {role: given.get(role, name) for role, name in fit.found.items()}
+    optional = {role: given.get(role, name) for role, name in fit.optional.items()}
+    return fit._replace(found=found, optional=optional)
 
 
 def _fit(layout: str, roles: Roles, header: Sequence[str]) -> Fit:

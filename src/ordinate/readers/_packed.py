@@ -6,7 +6,7 @@ import re
 import zipfile
 
 from ordinate._memory import available_memory, in_words
-from ordinate.readers._table import ReadError
+from ordinate.readers._errors import ReadError, Remedy
 
 LAYERS = 3  # a zip file may hold itself
 SHARE = 4  # bytes that reading takes, about, for each byte of a file
@@ -94,10 +94,10 @@ def _member(shown: str, content: bytes, choice: str | None) -> tuple[str, bytes,
     else:
         some = f"{names[:10]}{' ...' if len(names) > 10 else ''}"
         wanted = "" if choice is None else f", none of them {choice!r}"
-        example = f", as in table={names[0]!r}" if names else ""
         raise ReadError(
-            f"{shown} holds {len(names)} files {some}{wanted}. Choose one by table={example}; if "
-            "they belong together, unpack them, and give the folder to read them as one"
+            f"{shown} holds {len(names)} files {some}{wanted}; if they belong together, unpack "
+            "them, and give the folder to read them as one",
+            *(Remedy({"table": name}) for name in names[:5]),
         )
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         refuse_too_large(shown, archive.getinfo(name).file_size)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from ordinate.readers._errors import ReadError, Remedy
 from ordinate.readers._packed import refuse_too_large, unpacked_size
-from ordinate.readers._table import ReadError, Table
+from ordinate.readers._table import Table
 
 MOST_ROWS = 1 << 20  # of a sheet, in every Excel
 CELL = 16  # bytes that a cell counts for; it takes a few times as much
@@ -35,8 +36,8 @@ def read_workbook(shown: str, content: bytes, choice: str | None) -> Table:
         names = [choice] if choice is not None else [n for n, s in sheets.items() if _filled(s)]
         if len(names) > 1:
             raise ReadError(
-                f"{shown} has {len(names)} sheets that are not empty: {names}. Choose one by "
-                f"table=, as in table={names[0]!r}"
+                f"{shown} has {len(names)} sheets that are not empty: {names}",
+                *(Remedy({"table": name}) for name in names[:5]),
             )
         if not names:
             raise ReadError(f"{shown}: the file is empty, in each of its sheets {list(sheets)}")

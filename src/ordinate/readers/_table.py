@@ -1,24 +1,35 @@
 """A file as a table: columns found by their names, rows dropped with a note or refused by line."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-MISSING = ("", "na", "n/a", "nan", "null", "none")
-TRUE, FALSE = ("1", "true", "yes", "t", "y"), ("", "0", "false", "no", "f", "n")
-# Whole numbers as programs write them, also "7.0" from columns that had gaps; "007" is text.
-WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?")
+from ordinate.readers._cells import (
+    FALSE,
+    TRUE,
+    WHOLE,
+    distinct,
+    is_list,
+    is_missing,
+    normal,
+    number,
+    plain_cells,
+)
+from ordinate.readers._errors import ReadError, Remedy
 
 Roles = Mapping[str, Sequence[str]]
 
-
-class ReadError(ValueError):
-    """A file cannot be read as it stands; the message says where, why and what to do."""
+# Rows that stop a file unless drop= names them, and the note that counts them then.
+DROPPABLE = {
+    "repeated": "an item is named twice",
+    "unanswered": "the answer is none of those that are allowed",
+    "unnamed": "an item has no name",
+}
 
 
 class Items(NamedTuple):
@@ -38,6 +49,14 @@ class Items(NamedTuple):
     def row(self, i: int) -> list:
         """Return the labels of a row."""
         return [self.names[code] for code in self.codes[i] if code >= 0]
+
+    def select(self, kept: Any) -> "Items":
+        """Return some of the rows, or of the columns, without the names that only others have."""
+        codes = self.codes[kept]
+        used = np.bincount(codes.ravel() + 1, minlength=len(self.names) + 1)[1:] > 0
+        renumbered = np.append(np.cumsum(used) - 1, -1)
+        names = [name for name, u in zip(self.names, used, strict=True) if u]
+        return Items(renumbered[codes], names)
 
 
 class Files(NamedTuple):
@@ -74,6 +93,12 @@ class Table:
     notes : list of str
     files : Files or None
         Where the rows came from, if from several files.
+    drops : tuple of str
+        The kinds of :data:`DROPPABLE` rows to leave out.
+    origin : dict of str to str
+        What the file calls the columns that are called by their roles.
+    has_answers : bool
+        A column of answers was read, to which response= applies.
     """
 
     path: str
@@ -87,6 +112,9 @@ class Table:
     rows: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     notes: list[str] = field(default_factory=list)
     files: Files | None = None
+    drops: tuple[str, ...] = ()
+    origin: dict[str, str] = field(default_factory=dict)
+    has_answers: bool = False
 
     def __post_init__(self) -> None:
         if not len(self.rows):
@@ -102,34 +130,28 @@ class Table:
         """Take the first line of a text file as data."""
         return replace(self, header=None, undecided=False) if self.undecided else self
 
-    def mapped(self, columns: Mapping[str, str | int]) -> "Table":
-        """Keep the columns a mapping names, or counts from 0, and call them by its roles."""
-        counted = all(isinstance(column, int) for column in columns.values())
-        table = self.bare() if counted else self.named()
-        places = []
-        for role, column in columns.items():
-            place = column if isinstance(column, int) else table._index([column])
-            if place is None or not -1 < place < table.data.num_columns:
-                raise ReadError(
-                    f"{self.path}: there is no column {column!r} for {role}; the columns are "
-                    f"{self.shown_header()}. Names and numbers (from 0, for a file without a "
-                    "header) cannot be mixed in columns="
-                )
-            places.append(place)
-        names = [normal(role) for role in columns]
-        data = table.data.select(places).rename_columns(names)
-        return replace(table, data=data, header=names, array=None)
-
     def shown_header(self) -> str:
         """Return the names of the columns for messages, cut where there are very many."""
-        names = [name[:40] for name in (self.header or self.data.column_names)]
-        return f"{names[:25]}{' ...' if len(names) > 25 else ''}"
+        bare = self.header is None
+        cells = self.cells(0, range(self.data.num_columns)) if bare else self.header or []
+        names = [str(name)[:40] for name in cells[:25]]
+        without = f"without names, {len(cells)} of them, such as " if bare else ""
+        return f"{without}{names}{' ...' if len(cells) > 25 else ''}"
 
-    def _index(self, names: Sequence[str]) -> int | None:
-        header = self.header or []
+    def names_of(self, places: Sequence[int]) -> list[str]:
+        """Return the names of columns as the file has them."""
+        own = self.header or self.data.column_names
+        return [self.origin.get(own[place], own[place]) for place in places]
+
+    def index(self, names: Sequence[str]) -> int | None:
+        """Return the place of the column that has the first of these names, or None."""
+        exact: dict[str, list[int]] = {}
+        alike: dict[str, list[int]] = {}
+        for i, own in enumerate(self.header or []):
+            exact.setdefault(own, []).append(i)
+            alike.setdefault(squeezed(own), []).append(i)
         for name in names:
-            exact = [i for i, own in enumerate(header) if own == name]
-            found = exact or [i for i, own in enumerate(header) if normal(own) == normal(name)]
+            found = exact.get(name) or alike.get(squeezed(name), [])
             if len(found) > 1:
                 raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one of them")
             if found:
@@ -138,18 +160,24 @@ class Table:
 
     def column(self, names: Sequence[str]) -> pa.ChunkedArray | None:
         """Return the column that has the first of these names, or None."""
-        place = self._index(names)
+        place = self.index(names)
         return None if place is None else self.data.column(place)
 
     def has(self, roles: Roles) -> bool:
-        """Tell whether there is a column for each role."""
-        return all(self._index(names) is not None for names in roles.values())
+        """Tell whether there is a column for each role, a different one for each."""
+        return self.found(roles) is not None
+
+    def found(self, roles: Roles) -> dict[str, int] | None:
+        """Return the place of each role's column, or None where one is missing or serves two."""
+        places = {role: self.index(names) for role, names in roles.items()}
+        distinct_places = {place for place in places.values() if place is not None}
+        return places if len(distinct_places) == len(roles) else None  # type: ignore[return-value]
 
     def places(self, roles: Roles) -> list[int]:
         """Return the places of the columns of these roles; those of a bare file by position."""
         if self.header is None:
             return list(range(len(roles)))
-        found = [self._index(names) for names in roles.values()]
+        found = [self.index(names) for names in roles.values()]
         return [place for place in found if place is not None]
 
     def series(self, stems: Sequence[str]) -> list[int]:
@@ -157,25 +185,26 @@ class Table:
         for stem in stems:
             numbered: dict[int, int] = {}
             for i, name in enumerate(self.header or []):
-                number = re.fullmatch(rf"{stem}_?(\d{{1,4}})", normal(name))
-                if number and numbered.setdefault(int(number[1]), i) != i:
+                counted = re.fullmatch(rf"{stem}_?(\d{{1,4}})", normal(name))
+                if counted and numbered.setdefault(int(counted[1]), i) != i:
                     raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one")
             if numbered:
-                return [numbered[number] for number in sorted(numbered)]
-            place = self._index([stem])
+                return [numbered[count] for count in sorted(numbered)]
+            place = self.index([stem])
             if place is not None and is_list(self.data.schema.types[place]):
-                return self._spread(place, stem)
+                return self.spread(place, self.data.column(place).to_pylist())
         return []
 
-    def _spread(self, place: int, stem: str) -> list[int]:
-        """Put the entries of a column of lists into numbered columns of their own."""
-        lists = self.data.column(place).to_pylist()
+    def spread(self, place: int, lists: list) -> list[int]:
+        """Put the entries of lists, one a row, into numbered columns of their own."""
+        stem = (self.header or [])[place]
         width = max((len(entry or []) for entry in lists), default=0)
         start = self.data.num_columns
         for k in range(width):
             cells = [entry[k] if entry and k < len(entry) else None for entry in lists]
-            self.data = self.data.append_column(f"{stem}_{k + 1}", pa.array(cells))
-        self.header = self.data.column_names
+            kind = pa.string() if self.text else None
+            self.data = self.data.append_column(f"{stem}_{k + 1}", pa.array(cells, kind))
+        self.header = [*(self.header or []), *self.data.column_names[start:]]
         return list(range(start, start + width))
 
     def drop(self, mask: Any, why: str) -> None:
@@ -189,24 +218,35 @@ class Table:
         if not len(self.rows):
             raise ReadError(f"{self.path}: no row is left. {'; '.join(self.notes)}")
 
-    def refuse(self, mask: Any, describe: Callable[[int], str], remedy: str) -> None:
-        """Raise if any row is bad, naming the first."""
+    def refuse(
+        self, mask: Any, describe: Callable[[int], str], advice: str, *, kind: str = ""
+    ) -> np.ndarray | None:
+        """Raise if any row is bad, naming the first; or drop those rows if that was asked for.
+
+        Returns the mask of the rows kept, None for all of them.
+        """
         mask = np.asarray(mask, bool)
-        if mask.any():
-            first = int(mask.argmax())
-            raise ReadError(
-                f"{self.path}, {self.place(int(self.rows[first]))}: {describe(first)} "
-                f"({mask.sum():,} such rows of {len(mask):,}); {remedy}"
-            )
+        if not mask.any():
+            return None
+        if kind in self.drops:
+            self.drop(mask, DROPPABLE[kind])
+            return ~mask
+        first = int(mask.argmax())
+        remedy = Remedy({"drop": (*self.drops, kind)}, "to leave them out")
+        raise ReadError(
+            f"{self.path}, {self.place(int(self.rows[first]))}: {describe(first)} "
+            f"({mask.sum():,} such rows of {len(mask):,}); {advice}",
+            *([remedy] if kind else []),
+        )
 
     def words(self, column: pa.ChunkedArray) -> np.ndarray:
         """Return the cells of a column as trimmed text, missing ones empty."""
-        values, codes = _distinct([column])
+        values, codes = distinct([column])
         return np.array([*(str(value).strip() for value in values), ""], object)[codes]
 
     def among(self, column: pa.ChunkedArray, allowed: Sequence[str]) -> np.ndarray:
         """Tell which cells are one of some words in lower case; missing cells are empty words."""
-        values, codes = _distinct([column])
+        values, codes = distinct([column])
         known = [str(value).strip().lower() in allowed for value in values]
         return np.array([*known, "" in allowed])[codes]
 
@@ -219,16 +259,16 @@ class Table:
         self.refuse(
             ~true & ~self.among(column, FALSE),
             lambda i: f"{names[0]} is {column[i].as_py()!r}, neither yes nor no",
-            "write 1 or 0, or say with columns= which columns to read",
+            "write 1 or 0",
         )
         return true
 
     def numbers(self, column: pa.ChunkedArray, what: str) -> np.ndarray:
         """Return a column as floats, NaN where missing."""
         try:
-            floats = plain_column(column).cast(pa.float64()).to_numpy()
+            floats = plain_cells(column).cast(pa.float64()).to_numpy()
         except pa.ArrowInvalid:
-            floats = np.array([_number(word) for word in self.words(column)])
+            floats = np.array([number(word) for word in self.words(column)])
         self.refuse(
             np.isinf(floats),
             lambda i: f"{what} is {column[i].as_py()!r}, not a number",
@@ -236,40 +276,64 @@ class Table:
         )
         return floats
 
-    def drop_missing(self, place: int, shown: Sequence[int], what: str = "answer") -> None:
-        """Drop rows whose answer is empty or NA, unless an item shown has that very name."""
-        missing = self.among(self.data.column(place), MISSING)
-        if missing.any():
-            words = self.words(self.data.column(place))
-            for other in shown:
-                missing &= (words != self.words(self.data.column(other))) | (words == "")
-            self.drop(missing, f"the {what} is missing")
-
-    def items(self, places: Sequence[int], *, gaps: bool = False) -> Items:
-        """Read columns of items; unless gaps are allowed, every cell must name one."""
-        values, codes = _distinct([self.data.column(place) for place in places])
+    def items(self, places: Sequence[int]) -> Items:
+        """Read columns of items; cells may be empty."""
+        values, codes = distinct([self.data.column(place) for place in places])
         names, order = self._names(values)
         codes = np.append(order, -1)[codes].reshape(len(places), -1).T
-        if not gaps:
-            self.refuse(
-                (codes < 0).any(axis=1),
-                lambda i: f"an item has no name in {self.cells(i, places)}",
-                "give the item a name or remove those rows",
-            )
-        used = np.bincount(codes.ravel() + 1, minlength=len(names) + 1)[1:] > 0
-        renumbered = np.append(np.cumsum(used) - 1, -1)
-        return Items(renumbered[codes], [name for name, u in zip(names, used, strict=True) if u])
+        return Items(codes, names).select(slice(None))
 
-    def distinct_items(self, places: Sequence[int], picked: Sequence[int] = ()) -> Items:
-        """Read columns of items that must differ within a row, then those picked among them."""
-        items = self.items([*places, *picked])
-        shown = np.sort(items.codes[:, : len(places)], axis=1)
-        self.refuse(
-            (shown[:, 1:] == shown[:, :-1]).any(axis=1),
-            lambda i: f"{items.row(i)[: len(places)]} names an item twice",
-            "the items of a row must differ: repair or remove those rows",
+    def distinct_items(
+        self, places: Sequence[int], *, shown: int | None = None, answer: int | None = None
+    ) -> Items:
+        """Read columns of items, the first ``shown`` of which must be named and must differ.
+
+        Rows that name no item are dropped, as are those without an answer, the column at
+        ``answer``; rows that lack a name or name an item twice are refused, or dropped on request.
+        """
+        shown, n_rows = len(places) if shown is None else shown, len(self.rows)
+        items = self._named_rows(self.items(places), shown, answer)
+        kept = self.refuse(
+            (items.codes[:, :shown] < 0).any(axis=1),
+            lambda i: f"an item has no name in {self.cells(i, places[:shown])}",
+            "give the item a name or remove those rows",
+            kind="unnamed",
         )
-        return items
+        items = items if kept is None else items.select(kept)
+        items = self.differing(items, items.codes[:, :shown])
+        # Read again after a drop: a word that only other rows had made text of all numbers.
+        return items if len(self.rows) == n_rows else self.items(places)
+
+    def _named_rows(self, items: Items, shown: int, answer: int | None) -> Items:
+        """Drop the rows that name no item, and then those without an answer."""
+        missing_names = [*map(is_missing, items.names), True]
+        if not any(missing_names[:-1]) and items.codes.min() >= 0:
+            return items
+        blank = np.array(missing_names)[items.codes]
+        question = [k for k in range(shown) if k != answer]
+        idle = blank[:, question].all(axis=1)
+        self.drop(idle, "no item is named, so that they are no trials")
+        items, blank = items.select(~idle), blank[~idle]
+        if answer is None:
+            return items
+        given = items.codes[:, [answer]]
+        named = ((items.codes[:, question] == given) & (given >= 0)).any(axis=1)
+        missing = blank[:, answer] & ~named
+        self.drop(missing, "the answer is missing")
+        return items.select(~missing)
+
+    def differing(self, items: Items, codes: np.ndarray) -> Items:
+        """Refuse rows of which some of the items are the same, or drop them on request."""
+        ordered = np.sort(codes, axis=1)
+        kept = self.refuse(
+            ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1),
+            lambda i: (
+                f"{[items.names[code] for code in codes[i] if code >= 0]} names an item twice"
+            ),
+            "the items of a row must differ",
+            kind="repeated",
+        )
+        return items if kept is None else items.select(kept)
 
     def cells(self, i: int, places: Sequence[int]) -> list:
         """Return cells of a row as they stand."""
@@ -299,56 +363,7 @@ class Table:
         return list(names), order
 
 
-def is_list(kind: pa.DataType) -> bool:
-    """Tell whether the cells of a column are lists."""
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    return any(test(kind) for test in tests)
-
-
-def normal(name: str) -> str:
-    """Return a column's name in lower case, with single underscores between words.
-
-    >>> normal("Response.Time..s.")
-    'response_time_s'
-    """
-    return re.sub(r"[^0-9a-z]+", "_", str(name).strip().lower()).strip("_") or str(name).strip()
-
-
-def _number(word: str) -> float:
-    """Return a finite number, NaN for none, infinity for what is no number."""
-    if word.lower() in MISSING:
-        return np.nan
-    try:
-        value = float(word)
-    except ValueError:
-        return np.inf
-    return value if np.isfinite(value) else np.inf
-
-
-def _distinct(columns: Iterable[pa.ChunkedArray]) -> tuple[list, np.ndarray]:
-    """Return the distinct cells of columns, and the index of each cell; -1 where it is null."""
-    plain = [plain_column(column) for column in columns]
-    if len({column.type for column in plain}) > 1:
-        plain = [column.cast(pa.string()) for column in plain]
-    chunks = [chunk for column in plain for chunk in column.chunks if len(chunk)]
-    encoded = pa.chunked_array(chunks).dictionary_encode().unify_dictionaries()
-    codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in encoded.chunks]
-    return encoded.chunk(0).dictionary.to_pylist(), np.concatenate(codes)
-
-
-def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column as text or integers; whole floats become integers."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return plain_column(column.cast(kind.value_type))
-    if pa.types.is_null(kind) or pa.types.is_boolean(kind):
-        return column.cast(pa.string())
-    if pa.types.is_integer(kind):
-        return column.cast(pa.int64())
-    if pa.types.is_floating(kind):
-        column = pc.if_else(pc.is_nan(column), None, column)
-        whole = pc.all(pc.equal(column, pc.floor(column))).as_py()
-        return column.cast(pa.int64() if whole in (True, None) else pa.string())
-    if str(kind) in ("string", "large_string", "string_view"):
-        return column.cast(pa.string())
-    raise ReadError(f"a column holds {kind} values; text and numbers can be read")
+@lru_cache(maxsize=1 << 14)
+def squeezed(name: str) -> str:
+    """Return a column's name as it is compared, so that Worker.ID, worker_id and WorkerId agree."""
+    return normal(name).replace("_", "")

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from ordinate.readers._table import ReadError, Table
+from ordinate.readers._cells import column_of
+from ordinate.readers._errors import ReadError
+from ordinate.readers._table import Table
 
 DELIMITERS = ("\t", ",", ";", "|", " ")
 SAMPLE_BYTES, SAMPLE_ROWS = 1 << 16, 50
@@ -62,7 +64,7 @@ def _columns(shown: str, columns: dict) -> Table:
     lists = {name: value for name, value in columns.items() if isinstance(value, list)}
     longest = max((len(value) for value in lists.values()), default=0)
     rows = {name: value for name, value in lists.items() if len(value) == longest}
-    table = typed(shown, pa.table(rows))
+    table = typed(shown, pa.table({name: column_of(value) for name, value in rows.items()}))
     if len(rows) < len(columns):
         others = [name for name in columns if name not in rows]
         table.notes.append(f"not read, since they are no lists of {longest:,} rows: {others[:10]}")
@@ -72,6 +74,7 @@ def _columns(shown: str, columns: dict) -> Table:
 def read_text(shown: str, content: bytes) -> Table:
     """Read fields between delimiters; whether line 1 is a header is left open."""
     delimiter, n_columns = _delimiter(shown, content[:SAMPLE_BYTES].decode(errors="ignore"))
+    content, unused = _without_unused_names(content, delimiter, n_columns)
     quoted = b'"' in content
     # Arrow takes each blank for a delimiter; the substitution is slow, so only where needed.
     loose = content[:1] == b" " or any(blank in content for blank in LOOSE_BLANKS)
@@ -113,10 +116,24 @@ def read_text(shown: str, content: bytes) -> Table:
         raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
     table = Table(shown, data, None, place, text=True, undecided=True, delimiter=delimiter)
     table.header = [cell.strip() for cell in table.cells(0, range(n_columns))]
+    if unused:
+        table.notes.append(f"the header has names beyond the fields of the rows: {unused}")
     last = table.cells(-1, [n_columns - 1])[0]
     if "\n" in last and not content.rstrip().endswith(b'"'):
         raise ReadError(f"{shown}: a quote is opened and never closed, or the file is cut off")
     return table
+
+
+def _without_unused_names(content: bytes, delimiter: str, n: int) -> tuple[bytes, list[str]]:
+    """Cut off the names in the first line beyond the fields that all rows have."""
+    end = content.find(b"\n")
+    line = content[:end]
+    names = next(csv.reader([line.decode(errors="ignore")], delimiter=delimiter), [])
+    if delimiter == " " or len(names) <= n or line.count(b'"') % 2:
+        return content, []
+    header = io.StringIO()
+    csv.writer(header, delimiter=delimiter, lineterminator="").writerow(names[:n])
+    return header.getvalue().encode() + content[end:], names[n:]
 
 
 def _delimiter(shown: str, sample: str) -> tuple[str, int]:
@@ -135,7 +152,11 @@ def _delimiter(shown: str, sample: str) -> tuple[str, int]:
         rows = rows[:-1] if len(rows) > 2 else rows
         if rows and len(rows[0]) >= 2:
             share = np.mean([len(row) == len(rows[0]) for row in rows])
-            if len(rows[0]) == 2 and share == 1:
+            width = len(rows[-1])
+            mturk = "HITId" in rows[0] and all(len(row) == width for row in rows[1:])
+            if mturk and 2 < width < len(rows[0]):
+                found[delimiter] = 1.0, width  # Approve and Reject have names, but no fields
+            elif len(rows[0]) == 2 and share == 1:
                 two[delimiter] = 1.0, 2
             elif len(rows[0]) > 2 and share >= MOST_LINES:
                 found[delimiter] = float(share), len(rows[0])

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ordinate.readers._errors import ReadError, Remedy
 from ordinate.readers._matlab import variables as matlab_variables
 from ordinate.readers._packed import refuse_too_large, unpacked_size
-from ordinate.readers._table import ReadError, Table
+from ordinate.readers._table import Table
 from ordinate.readers._text import row_from_0, typed
 
 # A variable: an array, the fields of a struct, or None for what is not read.
@@ -87,10 +88,10 @@ def _choose(shown: str, variables: Variables, choice: str | None, within: str = 
         return _noting(typed(shown, pa.table(columns)), variables, columns)
     if not variables:
         raise ReadError(f"{shown} holds no variables")
-    example = f"{within}{(ids or list(variables))[0]}"
     raise ReadError(
-        f"{shown} holds {_list(variables, within)}. Choose one by table=, as in "
-        f"table={example!r}, or save what belongs together as columns of one table"
+        f"{shown} holds {_list(variables, within)}; save what belongs together as columns of one "
+        "table, or choose one",
+        *(Remedy({"table": f"{within}{name}"}) for name in (ids or list(variables))[:5]),
     )
 
 

@@ -1,8 +1,10 @@
 """Most central: of three items, the one between the others."""
 
 from ordinate import answers
-from ordinate.readers._layout import THREE, Layout, Options, extras
+from ordinate.readers._layout import Layout, Options, extras
+from ordinate.readers._names import THREE, wide_three
 from ordinate.readers._table import Table
+from ordinate.readers.odd_one_out import one_of_three
 from ordinate.triplets import Triplets
 
 CENTRE = {
@@ -12,25 +14,22 @@ CENTRE = {
 
 def matches(table: Table) -> bool:
     """Three items and the one chosen, by name."""
-    return table.has(THREE) and table.has(CENTRE)
+    return table.has({**THREE, **CENTRE})
 
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read the three shown and the one chosen."""
-    shown, (picked,) = table.places(THREE), table.places(CENTRE)
-    table.drop_missing(picked, shown)
-    items = table.distinct_items(shown, [picked])
-    table.refuse(
-        ~(items.codes[:, :3] == items.codes[:, 3:]).any(axis=1),
-        lambda i: f"the centre is {items.row(i)[3]!r}, not one of {items.row(i)[:3]}",
-        "repair or remove those rows",
-    )
-    return answers.most_central(
-        *items.columns(),
-        **extras(table, items, options),
-    )
+    items = one_of_three(table, options, CENTRE)
+    first, second, centre = items.columns()
+    return answers.most_central(first, second, centre, centre, **extras(table, items, options))
 
 
 LAYOUT = Layout(
-    "most_central", "three items and the chosen centre", matches, parse, ({**THREE, **CENTRE},)
+    "most_central",
+    "three items and the chosen centre",
+    matches,
+    parse,
+    ({**THREE, **CENTRE},),
+    (wide_three(CENTRE),),
+    "if the answer is the one between the two others",
 )

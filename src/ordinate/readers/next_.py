@@ -5,18 +5,18 @@ from ordinate.readers._table import Table
 from ordinate.readers.response import by_winner
 from ordinate.triplets import Triplets
 
-ROLES = {"center": ("center",), "left": ("left",), "right": ("right",)}
-ANSWER = {"answer": ("answer",)}
+ROLES = {"anchor": ("center",), "first": ("left",), "second": ("right",)}
+WINNER = {"winner": ("answer",)}
 
 
 def matches(table: Table) -> bool:
     """The four columns, by name."""
-    return table.has(ROLES) and table.has(ANSWER)
+    return table.has({**ROLES, **WINNER})
 
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read the answer as the nearer of left and right."""
-    return by_winner(table, options, ROLES, ANSWER)
+    return by_winner(table, options, ROLES, WINNER)
 
 
 LAYOUT = Layout(
@@ -24,5 +24,5 @@ LAYOUT = Layout(
     "NEXT's CSV: Center, Left, Right, Answer, Participant ID",
     matches,
     parse,
-    ({**ROLES, **ANSWER},),
+    ({**ROLES, **WINNER},),
 )

@@ -3,8 +3,9 @@
 import numpy as np
 
 from ordinate import answers
+from ordinate.readers._choice import chosen
+from ordinate.readers._errors import ReadError, Remedy
 from ordinate.readers._layout import (
-    THREE,
     Layout,
     Options,
     extras,
@@ -12,63 +13,61 @@ from ordinate.readers._layout import (
     image_paths,
     three_bare_columns,
 )
-from ordinate.readers._table import ReadError, Table
+from ordinate.readers._names import THREE, wide_three
+from ordinate.readers._table import Items, Roles, Table
 from ordinate.triplets import Triplets
 
-ODD = {"odd": ("odd", "odd_one_out", "odd_one")}
+ODD = {"odd": ("odd", "odd_one_out", "odd_one", "odd_item", "oddball", "most_different")}
 KEPT = {
     "first": (*THREE["first"], "kept_a", "kept_1"),
     "second": (*THREE["second"], "kept_b", "kept_2"),
 }
 POSITIONS = {"first": 0, "middle": 1, "last": 2}
+ODD_REMEDIES = (
+    Remedy({"odd": "last"}, "if the last is the odd one, as in THINGS"),
+    Remedy({"odd": "first"}, "if the first is"),
+    Remedy({"odd": "middle"}, "if the middle one is"),
+)
 
 
 def matches(table: Table) -> bool:
     """A column for the odd one, or three columns of a file without names."""
     bare = three_bare_columns(table) and not image_paths(table)
-    return (table.has(KEPT) and table.has(ODD)) or bare
+    return table.has({**KEPT, **ODD}) or table.has({**THREE, **ODD}) or bare
 
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read the two that were kept and the odd one, or the three shown and the odd one."""
+    if table.header is not None and options.odd is not None:
+        raise ReadError(
+            f"{table.path}: odd= is for three columns without names, but the columns are "
+            f"{table.shown_header()}; leave it out, or name the odd one in columns="
+        )
     if table.header is None:
-        first_row_is_data(table)
-        places = _positions(table, options.odd)
-    elif table.has(THREE):
-        return _among_three(table, options)
+        first_row_is_data(table, ("first", "second", "odd"))
+        items = table.distinct_items(_order(table, options.odd))
+    elif table.has({**THREE, **ODD}):
+        items = one_of_three(table, options, ODD)
     else:
-        places = table.places({**KEPT, **ODD})
-        table.drop_missing(places[2], places[:2])
-    items = table.distinct_items(places)
-    return answers.odd_one_out(
-        *items.columns(),
-        **extras(table, items, options),
-    )
+        items = table.distinct_items(table.places({**KEPT, **ODD}), answer=2)
+    return answers.odd_one_out(*items.columns(), **extras(table, items, options))
 
 
-def _among_three(table: Table, options: Options) -> Triplets:
-    shown, (picked,) = table.places(THREE), table.places(ODD)
-    table.drop_missing(picked, shown)
-    items = table.distinct_items(shown, [picked])
-    is_odd = items.codes[:, :3] == items.codes[:, 3:]
-    table.refuse(
-        ~is_odd.any(axis=1),
-        lambda i: f"the odd one is {items.row(i)[3]!r}, not one of {items.row(i)[:3]}",
-        "repair or remove those rows",
-    )
-    kept = items.codes[:, :3][~is_odd].reshape(-1, 2)
-    columns = items._replace(codes=np.column_stack([kept, items.codes[:, 3]])).columns()
-    return answers.odd_one_out(
-        *columns,
-        **extras(table, items, options),
-    )
+def one_of_three(table: Table, options: Options, role: Roles) -> Items:
+    """Read three items and the one picked, and return the two others and that one."""
+    (picked,) = table.places(role)
+    items, position = chosen(table, options, table.places(THREE), picked)
+    is_picked = np.arange(3) == position[:, None]
+    others = items.codes[~is_picked].reshape(-1, 2)
+    return items._replace(codes=np.column_stack([others, items.codes[is_picked]]))
 
 
-def _positions(table: Table, odd: str | None) -> list[int]:
+def _order(table: Table, odd: str | None) -> list[int]:
+    """Return the places of three columns without names, that of the odd one last."""
     if odd is None:
         raise ReadError(
-            f"{table.path}: the columns have no names, so that the odd one may be any. Say "
-            "odd='last' (as in THINGS), odd='first' or odd='middle'"
+            f"{table.path}: the columns have no names, so that the odd one may be any",
+            *ODD_REMEDIES,
         )
     place = POSITIONS[odd]
     return [*(i for i in range(3) if i != place), place]
@@ -76,8 +75,10 @@ def _positions(table: Table, odd: str | None) -> list[int]:
 
 LAYOUT = Layout(
     "odd_one_out",
-    "two items kept (or three shown) and the odd one; or three columns and odd=",
+    "two items kept (or three shown) and the odd one, by name or place; or three columns and odd=",
     matches,
     parse,
-    ({**KEPT, **ODD}, {**THREE, **ODD}),
+    ({**THREE, **ODD}, {**KEPT, **ODD}),
+    (wide_three(ODD),),
+    "if the answer is the odd one of the three",
 )

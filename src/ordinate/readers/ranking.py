@@ -5,6 +5,7 @@ import numpy as np
 from ordinate import answers
 from ordinate.readers._layout import Layout, Options, extras
 from ordinate.readers._table import Table
+from ordinate.readers.selection import with_query
 from ordinate.triplets import Triplets
 
 QUERY = {"query": ("query",)}
@@ -18,14 +19,8 @@ def matches(table: Table) -> bool:
 
 def parse(table: Table, options: Options) -> Triplets:
     """Compare every two items of a ranking."""
-    items = table.items([*table.places(QUERY), *table.series(RANKED)], gaps=True)
-    table.refuse(items.codes[:, 0] < 0, lambda i: "there is no query", "remove those rows")
-    codes = np.sort(items.codes, axis=1)
-    table.refuse(
-        ((codes[:, 1:] == codes[:, :-1]) & (codes[:, 1:] >= 0)).any(axis=1),
-        lambda i: f"{items.row(i)} names an item twice",
-        "the query and the items ranked must differ: repair or remove those rows",
-    )
+    items = with_query(table, [*table.places(QUERY), *table.series(RANKED)])
+    items = table.differing(items, items.codes)
     idle = (items.codes[:, 1:] >= 0).sum(axis=1) < 2
     table.drop(idle, "fewer than two items were ranked, which compares nothing")
     lists = [items.row(int(i)) for i in np.flatnonzero(~idle)]
@@ -36,4 +31,10 @@ def parse(table: Table, options: Options) -> Triplets:
     )
 
 
-LAYOUT = Layout("ranking", "query, rank_1, rank_2, ..., nearest first", matches, parse)
+LAYOUT = Layout(
+    "ranking",
+    "query, rank_1, rank_2, ..., nearest first",
+    matches,
+    parse,
+    ({**QUERY, "rank_1": ("rank_1",), "rank_2": ("rank_2",)},),
+)

@@ -7,14 +7,13 @@ alg_ident, the newer one sampler; items are named by their files where those col
 import numpy as np
 
 from ordinate.readers._layout import Layout, Options, extras
-from ordinate.readers._table import Table
+from ordinate.readers._table import Roles, Table
 from ordinate.readers.response import by_winner
 from ordinate.triplets import Triplets
 
-DIRECT = {"head": ("head",), "winner": ("winner",), "loser": ("loser",)}
-SHOWN = {"head": ("head",), "left": ("left",), "right": ("right",)}
+DIRECT = {"anchor": ("head",), "near": ("winner",), "far": ("loser",)}
+SHOWN = {"anchor": ("head",), "first": ("left",), "second": ("right",)}
 WINNER = {"winner": ("winner",)}
-SAMPLER = ("sampler", "alg_ident")
 # Real files have a few winners that were not shown, stored within 0.05 s of the question: what was
 # meant is unknown, so they cannot be used. With more of them the file is something else.
 MOST_STRAY = 0.05
@@ -26,21 +25,13 @@ def matches(table: Table) -> bool:
 
 
 def parse(table: Table, options: Options) -> Triplets:
-    """Read rows; answers that the Validation sampler asked for are checks."""
-    sampler = table.column(SAMPLER)
-    if sampler is not None and not options.keep_checks:
-        table.drop(
-            table.among(sampler, ["validation"]),
-            "salmon's Validation questions; keep_checks=True keeps them",
-        )
+    """Read rows, by file names where there are such; Validation questions are checks already."""
     if table.has(SHOWN):
         _drop_stray(table)
         files = _files(SHOWN), _files(WINNER)
         by_file = table.has(files[0]) and table.has(files[1]) and _same_items(table)
         return by_winner(table, options, *(files if by_file else (SHOWN, WINNER)))
-    places = table.places(DIRECT)
-    table.drop_missing(places[1], places[2:])
-    items = table.distinct_items(places)
+    items = table.distinct_items(table.places(DIRECT), answer=1)
     return Triplets.from_columns(
         *items.columns(),
         **extras(table, items, options),
@@ -56,14 +47,14 @@ def _drop_stray(table: Table) -> None:
         table.drop(stray, "the winner is neither left nor right")
 
 
-def _files(roles: dict) -> dict:
-    return {role: (f"{role}_filename",) for role in roles}
+def _files(roles: Roles) -> Roles:
+    return {role: (f"{names[0]}_filename",) for role, names in roles.items()}
 
 
 def _same_items(table: Table) -> bool:
     """Tell whether each id has one file name and each file name one id."""
-    ids = table.items(table.places(SHOWN), gaps=True).codes.ravel()
-    files = table.items(table.places(_files(SHOWN)), gaps=True).codes.ravel()
+    ids = table.items(table.places(SHOWN)).codes.ravel()
+    files = table.items(table.places(_files(SHOWN))).codes.ravel()
     pairs = len(np.unique(np.column_stack([ids, files]), axis=0))
     return bool((files >= 0).all()) and pairs == len(np.unique(ids)) == len(np.unique(files))
 

@@ -59,47 +59,52 @@ def parse(table: Table, options: Options) -> Triplets:
 
 
 def _listed(table: Table, shown: list[int]) -> tuple[Items, Screens]:
-    query, chosen = table.places(QUERY), table.series(CHOSEN)
-    items = _screens(table, [*query, *shown, *chosen], len(shown), len(chosen))
-    left, right = items.codes[:, 1 : 1 + len(shown)], items.codes[:, 1 + len(shown) :]
+    chosen, n = table.series(CHOSEN), len(shown)
+    items = with_query(table, [*table.places(QUERY), *shown, *chosen])
+    items = table.differing(items, items.codes[:, : 1 + n])
+    items = table.differing(items, items.codes[:, 1 + n :])
+    left, right = items.codes[:, 1 : 1 + n], items.codes[:, 1 + n :]
     foreign = ((right[:, :, None] != left[:, None, :]).all(axis=2) & (right >= 0)).any(axis=1)
-    table.refuse(
+    kept = table.refuse(
         foreign,
         lambda i: f"an item was chosen that is not among those shown, in {items.row(i)}",
-        "repair or remove those rows",
+        "repair those rows",
+        kind="unanswered",
     )
-    return _lists(table, items, left, right)
+    items = items if kept is None else items.select(kept)
+    return _lists(table, items, items.codes[:, 1 : 1 + n], items.codes[:, 1 + n :])
 
 
 def _ordered(table: Table) -> tuple[Items, Screens]:
     """Read references whose first n_select are the chosen ones."""
-    places = [*table.places(QUERY), *table.series(ORDERED)]
-    items = _screens(table, places, len(places) - 1, 0)
-    column = table.column(N_SELECT["n_select"])
-    k = table.numbers(column, "n_select")
-    table.refuse(
+    items = with_query(table, [*table.places(QUERY), *table.series(ORDERED)])
+    items = table.differing(items, items.codes)
+    k = table.numbers(table.column(N_SELECT["n_select"]), "n_select")
+    kept = table.refuse(
         ~((k >= 1) & (k == np.floor(k))),
         lambda i: f"n_select is {k[i]}",
         "it must be a whole number of at least 1",
+        kind="unanswered",
     )
+    items, k = (items, k) if kept is None else (items.select(kept), k[kept])
     shown = items.codes[:, 1:]
     chosen = np.where(np.arange(shown.shape[1]) < k[:, None], shown, -1)
     return _lists(table, items, shown, chosen)
 
 
-def _screens(table: Table, places: list[int], n_shown: int, n_chosen: int) -> Items:
-    """Read items with gaps, and refuse a row without a query or with an item shown twice."""
-    items = table.items(places, gaps=True)
-    table.refuse(items.codes[:, 0] < 0, lambda i: "there is no query", "remove those rows")
-    for start, stop in ((0, 1 + n_shown), (1 + n_shown, 1 + n_shown + n_chosen)):
-        codes = np.sort(items.codes[:, start:stop], axis=1)
-        twice = ((codes[:, 1:] == codes[:, :-1]) & (codes[:, 1:] >= 0)).any(axis=1)
-        table.refuse(
-            twice,
-            lambda i: f"{items.row(i)} names an item twice",
-            "the query and the items shown must differ: repair or remove those rows",
-        )
-    return items
+def with_query(table: Table, places: list[int]) -> Items:
+    """Read items with gaps; the first, the query, must have a name."""
+    items = table.items(places)
+    idle = (items.codes < 0).all(axis=1)
+    table.drop(idle, "no item is named, so that they are no trials")
+    items = items.select(~idle)
+    kept = table.refuse(
+        items.codes[:, 0] < 0,
+        lambda i: "there is no query",
+        "remove those rows",
+        kind="unnamed",
+    )
+    return items if kept is None else items.select(kept)
 
 
 def _lists(
@@ -123,4 +128,8 @@ LAYOUT = Layout(
     "query, shown_1.. and chosen_1..; or reference_1.. with n_select chosen first",
     matches,
     parse,
+    (
+        {**QUERY, "shown_1": ("shown_1",), "chosen_1": ("chosen_1",)},
+        {**QUERY, "reference_1": ("reference_1",), **N_SELECT},
+    ),
 )

@@ -14,20 +14,18 @@ LISTS = {"answers": ("answers",), "agreement": ("agreement",)}
 
 def matches(table: Table) -> bool:
     """Three items and two counts, as columns or as lists."""
-    return (table.has(ROLES) and table.has(VOTES)) or (table.has(LISTS) and not table.text)
+    return table.has({**ROLES, **VOTES}) or (table.has(LISTS) and not table.text)
 
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read items and counts; a question without votes is dropped."""
-    if table.has(ROLES) and table.has(VOTES):
+    if table.has({**ROLES, **VOTES}):
         places, counted = table.places(ROLES), table.places(VOTES)
     else:
         places, counted = _lists(table, "answers", 3), _lists(table, "agreement", 2)
-    votes = _votes(table, counted)
-    nobody = votes.sum(axis=1) == 0
-    table.drop(nobody, "nobody voted")
-    votes = votes[~nobody]
+    table.drop(_votes(table, counted).sum(axis=1) == 0, "nobody voted")
     items = table.distinct_items(places)
+    votes = _votes(table, counted)
     return answers.votes(
         *items.columns(),
         *votes.T,

@@ -1,0 +1,45 @@
+"""A file that cannot be read as it stands: what is wrong, and what settles it, as data."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Remedy(NamedTuple):
+    """Options of :func:`ordinate.readers.read` that settle a question, and when they do.
+
+    Attributes
+    ----------
+    options : mapping of str to value
+        Such as ``{"layout": "plain"}``.
+    when : str
+        What must be true of the file, or what the options do; may be empty.
+    """
+
+    options: Mapping[str, Any]
+    when: str = ""
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"{given} {self.when}".strip()
+
+
+class ReadError(ValueError):
+    """A file cannot be read as it stands; the message says where, why and what to do.
+
+    Attributes
+    ----------
+    what : str
+        Where and why.
+    remedies : tuple of Remedy
+        The options that would settle it, each on its own; often none.
+    """
+
+    def __init__(self, what: str, *remedies: Remedy) -> None:
+        super().__init__(what, *remedies)
+        self.what = what
+        self.remedies = remedies
+
+    def __str__(self) -> str:
+        if not self.remedies:
+            return self.what
+        return f"{self.what}. Say {'; or '.join(map(str, self.remedies))}"
