@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,11 +61,12 @@ class Story(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """How items look in figures: pictures by label, and a column to colour them by."""
+    """How items look in figures: pictures by label, a column to colour them by, other options."""
 
     images: Mapping[str, Path] | None = None
     colour: list | None = None
     colour_name: str | None = None
+    drawing: Mapping[str, Any] = MappingProxyType({})
 
 
 def write_run(
@@ -91,6 +93,7 @@ def write_run(
         colour=looks.colour,
         colour_name=looks.colour_name,
         caption=caption(analysis, story),
+        **looks.drawing,
     )
     save(figure, folder / "embedding.png")
     save(figure, folder / "embedding.svg")

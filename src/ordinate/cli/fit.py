@@ -10,7 +10,17 @@ import typer
 
 from ordinate.cli import _shell as shell
 from ordinate.cli.data import Options, find_stored, read_answers
-from ordinate.cli.maps import Colour, Images, Items, find_looks
+from ordinate.cli.maps import (
+    Colour,
+    ImageAlpha,
+    Images,
+    ImageSize,
+    Items,
+    KeepWhite,
+    Labels,
+    drawing_of,
+    find_looks,
+)
 
 JUDGED = "--folds 0 judges nothing"
 FILES = ("embedding.csv", "embedding.png", "embedding.svg", "report.html", "run.json")
@@ -42,6 +52,10 @@ def fit(
     images: Images = None,
     items: Items = None,
     colour: Colour = None,
+    labels: Labels = "auto",
+    image_size: ImageSize = None,
+    image_alpha: ImageAlpha = 1.0,
+    keep_white: KeepWhite = False,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
@@ -88,6 +102,7 @@ def fit(
     if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force, FILES)
+    drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     end_compiling = compile_beside()
     from ordinate import analysis, methods
     from ordinate._writing import whole_folder
@@ -100,6 +115,7 @@ def fit(
         source = read_source(file, options, dimensions)
         triplets = source.triplets
         looks = find_looks([str(label) for label in triplets.labels], images, items, colour)
+        looks = looks._replace(drawing=drawing)
         choice = methods.choose(
             triplets,
             dimensions,
@@ -132,7 +148,8 @@ def fit(
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
-        with whole_folder(folder, force=force, own=FILES) as partial:
+        own = whole_folder(folder, force=force, own=FILES)
+        with own as partial, shell.warnings_as_notes(quiet):
             record = write_run(partial, result, story, looks, stages.begin)
     report(folder, record, result.warnings, quiet, as_json)
 

@@ -1,4 +1,4 @@
-"""Commands about maps: plot, score."""
+"""Commands about maps: plot, score, export."""
 
 import json
 from pathlib import Path
@@ -22,6 +22,18 @@ Colour = Annotated[
     str | None, typer.Option("--colour", "--color", help="Column to colour the items by.")
 ]
 
+Labels = Annotated[
+    str,
+    typer.Option(help="Labels to draw: auto (those that have room), all, none, or how many."),
+]
+ImageSize = Annotated[float | None, typer.Option(help="Size of pictures in mm.")]
+ImageAlpha = Annotated[
+    float, typer.Option(help="1 for opaque pictures, less for transparent ones.")
+]
+KeepWhite = Annotated[
+    bool, typer.Option("--keep-white", help="Keep white backgrounds of pictures.")
+]
+
 
 @shell.command
 def plot(
@@ -29,7 +41,9 @@ def plot(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="PNG, SVG or PDF file; by default the map's name with .png."
+            "--output",
+            "-o",
+            help="PNG, TIFF, SVG, PDF or EPS file; by default the map's name with .png.",
         ),
     ] = None,
     images: Images = None,
@@ -38,6 +52,10 @@ def plot(
     title: Annotated[str | None, typer.Option(help="Title above the map.")] = None,
     caption: Annotated[str | None, typer.Option(help="Text below the map.")] = None,
     width: Annotated[str, typer.Option(help="column, page or a number of mm.")] = "page",
+    labels: Labels = "auto",
+    image_size: ImageSize = None,
+    image_alpha: ImageAlpha = 1.0,
+    keep_white: KeepWhite = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -50,6 +68,7 @@ def plot(
     ```
     """
     from ordinate.plotting import plot_map, save
+    from ordinate.saving import check_ending
 
     embedding = inside(embedding)
     path = embedding.with_suffix(".png") if output is None else output
@@ -57,18 +76,22 @@ def plot(
         raise shell.CommandError(
             f"{path} exists: -o names another, --force replaces it", shell.UNWRITABLE
         )
+    check_ending(path)
+    drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     found = _read(embedding)
     looks = find_looks(found.labels, images, items, colour, found.columns)
-    figure = plot_map(
-        found.points,
-        found.labels,
-        images=looks.images,
-        colour=looks.colour,
-        colour_name=looks.colour_name,
-        title=title,
-        caption=caption,
-        width=float(width) if width.replace(".", "", 1).isdigit() else width,
-    )
+    with shell.warnings_as_notes(quiet):
+        figure = plot_map(
+            found.points,
+            found.labels,
+            images=looks.images,
+            colour=looks.colour,
+            colour_name=looks.colour_name,
+            title=title,
+            caption=caption,
+            width=float(width) if width.replace(".", "", 1).isdigit() else width,
+            **drawing,
+        )
     save(figure, path)
     shell.say(f"{path}", quiet)
 
@@ -121,6 +144,18 @@ def score(
     typer.echo(f"{accuracy:.2%} of {len(triplets):,} triplets")
     if unknown_rows:
         typer.echo(f"{unknown_rows:,} of them name items without a place, and count half")
+
+
+def drawing_of(
+    labels: str, image_size: float | None, image_alpha: float, keep_white: bool
+) -> dict[str, Any]:
+    """Return how a figure is drawn, as arguments of ``plot_map``, once it is known to be possible."""
+    from ordinate.plotting import check_drawing
+
+    show = int(labels) if labels.isdecimal() else labels
+    drawing = {"show_labels": show, "image_size": image_size, "image_alpha": image_alpha}
+    check_drawing(**drawing)
+    return {**drawing, "keep_white": keep_white}
 
 
 def inside(path: Path) -> Path:
