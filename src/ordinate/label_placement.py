@@ -17,7 +17,9 @@ N_DOTS = 8  # a leader line is kept clear as this many dots
 # Other points must be farther from a label than its own by this share, or a line leads to it.
 CLEARLY = 0.25
 SHORTEST = 0.5  # leader line that is seen as one, in heights of a label
-CELLS = 4  # in the height of a label, where the whole frame is searched for room
+# Where every label must be placed: cells in the height of a label, how far to look, in heights,
+# and what to cover a cell costs, in widths of it away from the point.
+CELLS, MOST_REACH, COVERING = 4, 25, 3.0
 
 
 def place_labels(
@@ -49,8 +51,8 @@ def place_labels(
     pad : tuple of float
         Room at each side of a label, and above and below it.
     every : bool
-        Place every label: one that fits nowhere near goes to the nearest room in the frame, or
-        where it covers least.
+        Place every label: one that fits nowhere near goes to the nearest room, or covers others
+        where that is too far.
 
     Returns
     -------
@@ -81,7 +83,8 @@ def place_labels(
         if np.array_equal(before, centres, equal_nan=True):
             break
     if every:
-        _search_the_frame(scene, order[np.isnan(centres[order, 0])])
+        # Those at the rim first: they find room at hand, which those in the crowd would take.
+        _search_the_frame(scene, order[np.isnan(centres[order, 0])][::-1])
     return centres
 
 
@@ -189,14 +192,14 @@ class _Scene:
             unclear = _unclear(places, self.text[i], i, others, self.points, self.radii)
             led = unclear | _far(self.points[i], places, self.text[i], self.radii[i])
             clear = self._free_of_labels(places, led, i, others, placed)
-            clear &= ~unclear | self._seen(places, i)
+            clear &= ~unclear | self.seen(places, i)
             if clear.any():
                 costs = costs + self._crowding(places, i, others)
                 best = np.argmin(np.round(np.where(clear, costs, np.inf), 6))
                 self.centres[i], self.led[i] = places[best], led[best]
                 return
 
-    def _seen(self, places: np.ndarray, i: int) -> np.ndarray:
+    def seen(self, places: np.ndarray, i: int) -> np.ndarray:
         """Say from which places a leader line would be long enough to be seen."""
         room = np.maximum(np.abs(places - self.points[i]) - self.text[i] / 2, 0)
         length = np.hypot(room[..., 0], room[..., 1]) - self.radii[i].min()
@@ -259,10 +262,9 @@ def _dots(
 
 
 def _search_the_frame(scene: _Scene, left: np.ndarray) -> None:
-    """Put each of these labels into the nearest room of the whole frame, or over least.
+    """Put each of these labels where there is room, near its point, or where it covers little.
 
-    The frame is a grid of cells, taken or free; sums over rectangles of it say what a label at each
-    place would cover.
+    The frame is a grid of cells; sums over rectangles of it say what a label would cover.
     """
     cell = float(np.nanmedian(scene.text[:, 1])) / CELLS
     shape = np.maximum(np.ceil((scene.high - scene.low) / cell).astype(int), 1)
@@ -273,24 +275,26 @@ def _search_the_frame(scene: _Scene, left: np.ndarray) -> None:
         last = np.ceil((centre + half - scene.low) / cell).astype(int).clip(0)
         taken[first[1] : last[1], first[0] : last[0]] += 1
 
-    placed = np.flatnonzero(~np.isnan(scene.centres[:, 0]))
     for centre, half in zip(scene.points, scene.radii, strict=True):
         paint(centre, half)
-    for i in placed:
+    for i in np.flatnonzero(~np.isnan(scene.centres[:, 0])):
         paint(scene.centres[i], scene.sizes[i] / 2)
     for i in left:
-        wide, high = np.minimum(np.ceil(scene.sizes[i] / cell).astype(int), shape)
-        sums = np.pad(taken.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+        wide, high = size = np.minimum(np.ceil(scene.sizes[i] / cell).astype(int), shape)
+        reach = int(MOST_REACH * high)
+        here = ((scene.points[i] - scene.low) / cell).astype(int)
+        x0, y0 = np.minimum((here - reach).clip(0), shape - size)
+        part = taken[y0 : here[1] + reach + high, x0 : here[0] + reach + wide]
+        sums = np.pad(part.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
         covered = sums[high:, wide:] - sums[:-high, wide:] - sums[high:, :-wide]
         covered = covered + sums[:-high, :-wide]
-        x = scene.low[0] + cell * (np.arange(covered.shape[1]) + wide / 2)
-        y = scene.low[1] + cell * (np.arange(covered.shape[0]) + high / 2)
+        x = scene.low[0] + cell * (x0 + np.arange(covered.shape[1]) + wide / 2)
+        y = scene.low[1] + cell * (y0 + np.arange(covered.shape[0]) + high / 2)
         places = np.stack(np.meshgrid(x, y), axis=-1)
-        gap = np.maximum(np.abs(places - scene.points[i]) - scene.text[i] / 2, 0)
-        # Covering as much as a cell is worse than any distance.
-        cost = np.hypot(gap[..., 0], gap[..., 1]) + 10 * shape.sum() * cell * covered
-        cost[~scene._seen(places, i)] = np.inf
-        scene.centres[i] = places[np.unravel_index(np.argmin(cost), cost.shape)]
+        room = np.maximum(np.abs(places - scene.points[i]) - scene.text[i] / 2, 0)
+        cost = np.hypot(room[..., 0], room[..., 1]) + COVERING * cell * covered
+        cost[~scene.seen(places, i)] += MOST_REACH * scene.text[i].sum()
+        scene.centres[i] = places[np.unravel_index(np.argmin(np.round(cost, 6)), cost.shape)]
         scene.led[i] = True
         paint(scene.centres[i], scene.sizes[i] / 2)
 

@@ -1,14 +1,12 @@
-"""One panel of a figure: a map of two dimensions, a view of three, or a line of one."""
+"""One panel of a figure: a map of two dimensions, or a view of three."""
 
-import textwrap
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ordinate.drawing import COLOURS, GREY, MARKERS, OTHER, Column, clear_white, thumbnail
 from ordinate.label_placement import leader_ends, needs_leader, place_labels
-from ordinate.line_layout import LineLayout, lay_out
 from ordinate.picture_placement import place_pictures
 
 if TYPE_CHECKING:
@@ -20,6 +18,7 @@ Box = tuple[float, float, float, float]
 INK, PALE, FRAME = "#222222", "#999999", "#CCCCCC"
 IMAGE_DPI = 300
 MM, POINT = 1 / 25.4, 1 / 72  # inches
+TALLEST = 220.0  # mm
 # Colour maps end in a yellow that vanishes on white paper: stop before it.
 COLOUR_MAP, BRIGHTEST = "viridis", 0.92
 
@@ -60,14 +59,12 @@ class LeftOut(NamedTuple):
 
 
 def draw_panel(figure: "Figure", scene: Scene, dims: tuple[int, ...], box: Box) -> LeftOut:
-    """Draw some dimensions into a box of the figure; return what had no room."""
-    if len(dims) == 1:
-        return _draw_line(figure, scene, box)
+    """Draw two or three dimensions into a box of the figure; return what had no room."""
     axes, coordinates, xy = (_space if len(dims) == 3 else _plane)(figure, scene, dims, box)
     at = axes.transData.transform(xy) * 72 / figure.dpi
     middles, radii = _draw_images(axes, scene, xy, at)
     without = np.isnan(middles[:, 0])
-    _scatter(axes, scene, coordinates, np.flatnonzero(without))
+    draw_markers(axes, scene, coordinates, np.flatnonzero(without))
     middles, radii = (
         np.where(without[:, None], at, middles),
         np.where(without[:, None], scene.radius, radii),
@@ -138,7 +135,7 @@ def margins(figure: "Figure", scene: Scene, width: float) -> np.ndarray:
     return np.array([beside, above])
 
 
-def _scatter(axes: "Axes", scene: Scene, coordinates: np.ndarray, shown: np.ndarray) -> None:
+def draw_markers(axes: "Axes", scene: Scene, coordinates: np.ndarray, shown: np.ndarray) -> None:
     """Draw markers of the items to be shown; above pictures, which would hide them."""
     alpha = 1.0 if len(scene.X) <= 1000 else 0.7
     for rows, colour, marker in looks(scene):
@@ -223,10 +220,10 @@ def _draw_images(
     shapes = np.array([scene.picture(row, side).shape[1::-1] for row in rows.tolist()])
     sizes = side * shapes / shapes.max(axis=1, keepdims=True)
     middles[rows], radii[rows] = place_pictures(at[rows], sizes, tuple(frame)), sizes / 2
-    edges = _edges(scene)
+    edges = frame_colours(scene)
     for row in rows[~np.isnan(middles[rows, 0])].tolist():
         shift = middles[row] - at[row]
-        _stamp(axes, scene.picture(row, side), side, xy[row], edges[row], shift)
+        draw_image(axes, scene.picture(row, side), side, xy[row], edges[row], shift)
     moved = (np.abs(middles - at) > radii).any(axis=1)
     if moved.any():
         begin, end = leader_ends(at[moved], middles[moved], 2 * radii[moved], 0 * radii[moved])
@@ -234,7 +231,7 @@ def _draw_images(
     return middles, radii
 
 
-def _edges(scene: Scene) -> list[Any]:
+def frame_colours(scene: Scene) -> list[Any]:
     """Colours of the frames of all items' pictures."""
     edges: list[Any] = ["none"] * len(scene.X)
     for rows, colours, _ in looks(scene) if scene.column is not None else []:
@@ -243,9 +240,10 @@ def _edges(scene: Scene) -> list[Any]:
     return edges
 
 
-def _stamp(
+def draw_image(
     axes: "Axes", picture: np.ndarray, side: float, place: Any, edge: Any, shift: Any = (0.0, 0.0)
 ) -> None:
+    """Put a thumbnail at a place of the axes, or a shift in points from it."""
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     inside = OffsetImage(picture, zoom=side / max(picture.shape[:2]))
@@ -334,72 +332,3 @@ def _draw_leaders(axes: "Axes", begin: np.ndarray, end: np.ndarray, marker: str 
     x, y = ends.reshape(-1, 2).T
     style = {"color": PALE, "linewidth": 0.35, "markersize": 1.5, "markevery": 3}
     axes.add_artist(Line2D(x, y, marker=marker, zorder=4 if marker else 0.5, **style))
-
-
-class Line(NamedTuple):
-    """A line of items in points of paper: their places along it, and flags with their labels."""
-
-    x: np.ndarray
-    labels: list[str]
-    layout: LineLayout
-    row_height: float
-    slant: float  # height of the part where lines lead from items to stems
-    side: float  # of thumbnails
-
-    @property
-    def height(self) -> float:
-        """Of the whole panel."""
-        return 2 * (self.slant + (self.layout.n_rows + 0.5) * self.row_height)
-
-
-def line_of(figure: "Figure", scene: Scene, width: float, tallest: float) -> Line:
-    """Lay out a line in the width of its panel, with as many labels as there is room for."""
-    n, values, font = len(scene.X), scene.X[:, 0], scene.font_size
-    side = 0.0 if not scene.images else scene.image_side or 2.2 * font
-    most = max(10, int(0.25 * width / (0.55 * font)))
-    labels = [textwrap.shorten(t, most, placeholder="…") or t[:most] for t in scene.labels or []]
-    sizes = text_sizes(figure, labels, font) if labels else np.full((n, 2), np.nan)
-    pictured = np.isin(np.arange(n), list(scene.images))
-    flags = np.where(pictured, np.nan_to_num(sizes[:, 0]) + side + 1, sizes[:, 0]) + 0.8 * font
-    row_height = max(1.25 * font, side + 1)
-    margin = max(2 * scene.radius, 0.5 * font)
-    longest = float(np.nanmedian(flags)) if not np.isnan(flags).all() else margin
-    x = margin + (values - values.min()) / (np.ptp(values) or 1.0) * (width - margin - longest)
-    most_rows = int((tallest / 2 - 5 * font) / row_height)
-    layout = lay_out(x, flags, width, row_height, most_rows, every=scene.every_label)
-    apart = np.abs(layout.stems - x)
-    farthest = 0.0 if np.isnan(apart).all() else float(np.nanmax(apart))
-    slant = float(np.clip(0.3 * farthest, 1.2 * font, 5 * font))
-    return Line(x, labels, layout, row_height, slant, side)
-
-
-def _draw_line(figure: "Figure", scene: Scene, box: Box) -> LeftOut:
-    """A line of items across, their labels in rows above and below, joined by thin lines."""
-    axes = figure.add_axes(box)
-    width, height = np.array(box[2:]) * figure.get_size_inches() * 72
-    line = line_of(figure, scene, width, height)
-    # The axes count in points of paper; the values are scaled into them.
-    axes.set(xlim=(0, width), ylim=(-height / 2, height / 2))
-    axes.set_axis_off()
-    axes.plot([0, width], [0, 0], color=FRAME, linewidth=0.8, zorder=0.4)
-    everywhere = np.arange(len(line.x))
-    bare = replace(scene, images={})  # thumbnails stand by the labels instead
-    _scatter(axes, bare, np.column_stack([line.x, np.zeros(len(line.x))]), everywhere)
-    edges = _edges(scene)
-    for row in np.flatnonzero(line.layout.rows).tolist():
-        level, stem = line.layout.rows[row], line.layout.stems[row]
-        sign = 1 if level > 0 else -1
-        middle = sign * (line.slant + (abs(level) - 0.5) * line.row_height)
-        path = [line.x[row], stem, stem], [sign * (scene.radius + 1), sign * line.slant, middle]
-        axes.plot(*path, color=PALE, linewidth=0.35, zorder=0.5)
-        if row in scene.images:
-            place = (stem + line.side / 2 + 1, middle)
-            _stamp(axes, scene.picture(row, line.side), line.side, place, edges[row])
-        if line.labels and line.labels[row].strip():
-            begin = stem + 1.5 + (line.side + 1 if row in scene.images else 0)
-            style = {"size": scene.font_size, "ha": "left", "va": "center", "color": INK}
-            axes.text(begin, middle, line.labels[row], parse_math=False, **style)
-    shown = line.layout.rows != 0
-    named = np.array([bool(label.strip()) for label in line.labels] or [False] * len(shown))
-    pictured = np.isin(everywhere, list(scene.images))
-    return LeftOut(int((named & ~shown).sum()), int((pictured & ~shown).sum()))

@@ -11,14 +11,15 @@ from ordinate._checks import check_choice
 from ordinate.colour_keys import colour_bar, legend
 from ordinate.drawing import Column, check_map, match_images, read_column
 from ordinate.fonts import families_for, no_glyph_warnings, printable
+from ordinate.line_panel import draw_line, line_of
 from ordinate.panels import (
     INK,
     MM,
     POINT,
+    TALLEST,
     LeftOut,
     Scene,
     draw_panel,
-    line_of,
     margins,
     text_sizes,
 )
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 WIDTHS = {"column": 85.0, "page": 180.0}  # mm, as most journals set them
 MOST_DIMENSIONS = 4  # of which all pairs are shown: six panels
-TALLEST = 220.0  # mm
+FULL = 0.4  # share of a map that labels may cover before it is made higher, if all are drawn
 LINE = 20  # characters of a line of a label
 
 
@@ -276,7 +277,10 @@ def _draw(
         left = edge + column * (panel_width + edge)
         bottom = height - head - (row + 1) * (panel_height + edge + names) + names
         box = (left / inches, bottom / height, panel_width / inches, panel_height / height)
-        left_out = LeftOut(*map(max, left_out, draw_panel(figure, scene, dims, box)))
+        if len(dims) == 1:
+            left_out = draw_line(figure, scene, box)
+        else:
+            left_out = LeftOut(*map(max, left_out, draw_panel(figure, scene, dims, box)))
     if with_note:
         words = _words(scene, caption, left_out)
         below[-1][0].set(text=_wrap(figure, words, scene.font_size + 0.5, 72 * inches - 8))
@@ -323,14 +327,18 @@ def _panel_height(figure: "Figure", scene: Scene, width: float) -> float:
     """A map is as high as its points ask for; a line as high as its labels."""
     d = scene.X.shape[1]
     if d == 1:
-        tallest = np.inf if scene.every_label else TALLEST * MM / POINT
-        return line_of(figure, scene, width / POINT, tallest).height * POINT
+        return line_of(figure, scene, width / POINT).height * POINT
     if d > 2:
         return 0.9 * width
     span = np.ptp(scene.X, axis=0)
     ratio = span[1] / span[0] if span[0] > 0 else 1.0
     beside, above = margins(figure, scene, width / POINT) * POINT
-    return float(np.clip(ratio * (width - 2 * beside) + 2 * above, 0.4 * width, 1.1 * width))
+    height = float(np.clip(ratio * (width - 2 * beside) + 2 * above, 0.4 * width, 1.1 * width))
+    if scene.every_label and scene.labels:
+        sizes = text_sizes(figure, scene.labels, scene.font_size) * POINT
+        enough = float(np.nansum(sizes.prod(axis=1))) / (FULL * width)
+        height = max(height, min(enough, TALLEST * MM))
+    return height
 
 
 def _below(

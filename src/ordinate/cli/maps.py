@@ -149,13 +149,17 @@ def score(
 def drawing_of(
     labels: str, image_size: float | None, image_alpha: float, keep_white: bool
 ) -> dict[str, Any]:
-    """Return how a figure is drawn, as arguments of ``plot_map``, once it is known to be possible."""
+    """Return how to draw, as arguments of ``plot_map``, once it is known that it can be."""
     from ordinate.plotting import check_drawing
 
     show = int(labels) if labels.isdecimal() else labels
-    drawing = {"show_labels": show, "image_size": image_size, "image_alpha": image_alpha}
-    check_drawing(**drawing)
-    return {**drawing, "keep_white": keep_white}
+    check_drawing(show, image_size, image_alpha)
+    return {
+        "show_labels": show,
+        "image_size": image_size,
+        "image_alpha": image_alpha,
+        "keep_white": keep_white,
+    }
 
 
 def inside(path: Path) -> Path:
