@@ -30,7 +30,7 @@ def place_pictures(
     Examples
     --------
     >>> points, sizes = np.array([[10.0, 10], [12, 10], [30, 10]]), np.full((3, 2), 5.0)
-    >>> place_pictures(points, sizes, (0, 0, 40, 20)).tolist()
+    >>> place_pictures(points, sizes, (0, 0, 40, 20)).round(6).tolist()
     [[8.0, 10.0], [14.0, 10.0], [30.0, 10.0]]
     """
     centres = np.full(points.shape, np.nan)

@@ -113,7 +113,7 @@ def plot_map(
     rows, wide = np.flatnonzero(placed), _millimetres(width)
     here = None if names is None else [names[row] for row in rows]
     column = None if colour is None else _read_column(colour_name, colour, rows, len(X))
-    chosen, not_chosen = _choose_labels(X[rows], here, show_labels, shorten=X.shape[1] > 1)
+    chosen, not_chosen = _choose_labels(X[rows], here, show_labels, short=X.shape[1] > 1)
     shown = Scene(
         X=X[rows],
         labels=chosen,
@@ -168,7 +168,7 @@ def _not_shown(X: np.ndarray, placed: np.ndarray) -> list[str]:
     return notes
 
 
-def _shorten(label: str) -> str:
+def shorten(label: str) -> str:
     """At most two lines of a label; an ellipsis stands for the rest."""
     text = " ".join(label.split()) or label
     lines = textwrap.wrap(text, LINE) if len(text) > LINE else [text]
@@ -178,14 +178,14 @@ def _shorten(label: str) -> str:
 
 
 def _choose_labels(
-    X: np.ndarray, names: list[str] | None, show: str | int, *, shorten: bool
+    X: np.ndarray, names: list[str] | None, show: str | int, *, short: bool
 ) -> tuple[list[str] | None, list[str]]:
     """Labels as they are drawn, "" for those not asked for, and a note that counts these."""
     if names is None or show == "none" or show == 0:
         return None, []
     labels = [printable(name) for name in names]
-    if shorten:  # a line sees to the length of its labels
-        labels = [_shorten(label) for label in labels]
+    if short:  # a line sees to the length of its labels
+        labels = [shorten(label) for label in labels]
     if isinstance(show, str) or show >= len(labels):
         return labels, []
     kept = set(_spread_over(X, int(show)))
@@ -211,7 +211,7 @@ def _read_column(name: str | None, values: Any, rows: np.ndarray, n: int) -> Col
     numbers = None if column.numbers is None else column.numbers[rows]
     codes = None if column.codes is None else column.codes[rows]
     missing = np.isnan(numbers) if numbers is not None else np.asarray(codes) < 0
-    names = [_shorten(printable(text)) for text in column.names]
+    names = [shorten(printable(text)) for text in column.names]
     return Column(column.name, numbers, codes, names, int(missing.sum()), column.n_other)
 
 

@@ -61,7 +61,7 @@ LONG = (
 )
 RENAMED = {"n_components": "dimensions", "show_labels": "labels"}
 ARGUMENT = re.compile(
-    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|positive|device|design)=('?)([\w:-]*)\2"
+    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|positive|device|design|large)=('?)([\w:-]*)\2"
     rf"|({LONG})(?![\w/'-]|\.\w))"
 )
 

@@ -146,6 +146,39 @@ def score(
         typer.echo(f"{unknown_rows:,} of them name items without a place, and count half")
 
 
+@shell.command
+def export(
+    embedding: Embedding,
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")] = Path(
+        "distances.csv"
+    ),
+    large: Annotated[
+        bool, typer.Option("--large", help="Write the file even if it is enormous.")
+    ] = False,
+    force: shell.Force = False,
+    quiet: shell.Quiet = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Write the distances between all items as a CSV table, for R and others.
+
+    Labels are in the first row and the first column; distances of items without a place are NA. In
+    R: `as.dist(as.matrix(read.csv("distances.csv", row.names = 1, check.names = FALSE)))`.
+
+    ```
+    ordinate export answers-map -o distances.csv
+    ```
+    """
+    from ordinate.map_files import write_distances
+
+    if output.exists() and not force:
+        raise shell.CommandError(
+            f"{output} exists: -o names another, --force replaces it", shell.UNWRITABLE
+        )
+    found = _read(inside(embedding))
+    write_distances(output, found.labels, found.points, large=large)
+    shell.say(f"{output}", quiet)
+
+
 def drawing_of(
     labels: str, image_size: float | None, image_alpha: float, keep_white: bool
 ) -> dict[str, Any]:
