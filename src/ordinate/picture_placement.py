@@ -42,7 +42,7 @@ def place_pictures(
             centres[kept] = moved
             break
         # Some at a time, since each that goes leaves room for its neighbours.
-        kept = np.delete(kept, crowded[: 1 + len(crowded) // SHARE])
+        kept = np.delete(kept, crowded[: max(1, len(crowded) // SHARE)])
     return centres
 
 

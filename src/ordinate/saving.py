@@ -87,6 +87,12 @@ def _opaque(figure: "Figure") -> Iterator[None]:
 
     with ExitStack() as after:
         for markers in figure.findobj(PathCollection):
+            if hasattr(markers, "set_depthshade"):  # in space, what is far away is paler
+                after.callback(markers.set_depthshade, markers._depthshade)
+                after.callback(markers.set_alpha, markers.get_alpha())
+                markers.set_depthshade(False)
+                markers.set_alpha(1)
+                continue
             colours = markers.get_facecolor()
             before = {"alpha": markers.get_alpha(), "facecolor": colours}
             after.callback(markers.set, edgecolor=markers.get_edgecolor(), **before)

@@ -60,7 +60,8 @@ def draw(rows: list[Row]) -> "Figure":
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    made = Figure(figsize=(11, 6), dpi=200)
+    across, up = (np.ptp([r[axis] for r in rows if r["kind"] == "place"]) for axis in "xy")
+    made = Figure(figsize=(11, float(np.clip(5 * up / (across or 1) + 1.2, 3, 6.5))), dpi=200)
     FigureCanvasAgg(made)
     for k, name in enumerate(("STE, cold", "LOE-STE")):
         places = [r for r in rows if r["kind"] == "place" and r["method"] == name]
