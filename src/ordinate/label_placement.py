@@ -134,11 +134,18 @@ def _unclear(
     unclear = np.zeros(len(places), dtype=bool)
     apart = CLEARLY * np.hypot(*(points[others] - points[i]).T)
     for size_of_marker in (0.0, 1.0):
-        room = np.abs(places[:, None] - points[near]) - size / 2 - size_of_marker * radii[near]
-        distance = np.hypot(*np.moveaxis(np.maximum(room, 0), 2, 0))
+        distance = _distances(places, size, points[near], size_of_marker * radii[near])
         own = distance[:, -1:]
         unclear |= (distance[:, :-1] < own + np.minimum(CLEARLY * own, apart)).any(axis=1)
     return unclear
+
+
+def _distances(
+    places: np.ndarray, size: np.ndarray, points: np.ndarray, radii: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """Distance from each place of a label to each marker, edge to edge: (places, points)."""
+    room = np.maximum(np.abs(places[:, None] - points) - size / 2 - radii, 0)
+    return np.hypot(room[..., 0], room[..., 1])
 
 
 class _Scene:
@@ -218,10 +225,13 @@ class _Scene:
         return np.flatnonzero(inside & ~(room < 0).all(axis=2).any(axis=1))
 
     def _crowding(self, places: np.ndarray, i: int, around: np.ndarray) -> np.ndarray:
-        """Cost of other markers that the label might be taken to belong to."""
-        half = self.sizes[i] / 2
-        room = np.abs(places[:, None] - self.points[around]) - half - self.radii[around]
-        return 0.6 * (room < 2 * self.gap).all(axis=2).sum(axis=1)
+        """Cost of other markers that the label might be taken to belong to at a glance.
+
+        It falls from 0.6 for one as near as the label's own to 0 for one twice as far.
+        """
+        own = _distances(places, self.text[i], self.points[[i]])
+        others = _distances(places, self.text[i], self.points[around])
+        return 0.6 * (2 - others / np.maximum(own, self.gap)).clip(0, 1).sum(axis=1)
 
     def _free_of_labels(
         self,
