@@ -3,7 +3,7 @@
 import numpy as np
 
 FARTHEST = 1.2  # that a picture is moved from its point, in sides of a picture
-N_STEPS = 100
+N_STEPS = 25  # more would only spread out a crowd of which most is left out
 SHARE = 4  # of the pictures that are too many, one in so many is left out at a time
 
 
