@@ -65,10 +65,7 @@ def draw_panel(figure: "Figure", scene: Scene, dims: tuple[int, ...], box: Box) 
     middles, radii = _draw_images(axes, scene, xy, at)
     without = np.isnan(middles[:, 0])
     draw_markers(axes, scene, coordinates, np.flatnonzero(without))
-    middles, radii = (
-        np.where(without[:, None], at, middles),
-        np.where(without[:, None], scene.radius, radii),
-    )
+    middles[without], radii[without] = at[without], scene.radius
     n_pictures = len(xy) - int(without.sum())
     n_labels = 0 if scene.labels is None else _draw_labels(figure, axes, scene, xy, middles, radii)
     return LeftOut(n_labels, len(scene.images) - n_pictures)
@@ -90,9 +87,8 @@ def colour_map(column: Column) -> tuple[Any, Any]:
 
     whole = matplotlib.colormaps[COLOUR_MAP]
     colours = ListedColormap(whole(np.linspace(0, BRIGHTEST, 256)))
-    known = np.asarray(column.numbers)[np.isfinite(np.asarray(column.numbers))] / colour_unit(
-        column
-    )
+    numbers = np.asarray(column.numbers) / colour_unit(column)
+    known = numbers[np.isfinite(numbers)]
     low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
     return colours, Normalize(low, high if high > low else low + 1)
 

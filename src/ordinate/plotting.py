@@ -10,6 +10,7 @@ import numpy as np
 from ordinate._checks import check_choice
 from ordinate.colour_keys import colour_bar, legend
 from ordinate.drawing import Column, check_map, match_images, read_column
+from ordinate.figure_files import save
 from ordinate.fonts import families_for, no_glyph_warnings, printable
 from ordinate.line_panel import draw_line, line_of
 from ordinate.panels import (
@@ -23,7 +24,6 @@ from ordinate.panels import (
     margins,
     text_sizes,
 )
-from ordinate.saving import save
 
 __all__ = ["plot_map", "save"]
 

@@ -67,8 +67,8 @@ def plot(
     ordinate plot answers-map -o kinds.png --items items.csv --colour kind --images pictures/
     ```
     """
+    from ordinate.figure_files import check_ending
     from ordinate.plotting import plot_map, save
-    from ordinate.saving import check_ending
 
     embedding = inside(embedding)
     path = embedding.with_suffix(".png") if output is None else output
