@@ -20,7 +20,7 @@ from ordinate.cli import app
 from ordinate.map_files import read_map
 
 FIXTURES = Path(__file__).parent / "fixtures"
-COMMANDS = ["fit", "check", "plot", "score", "simulate", "convert", "methods", "demo"]
+COMMANDS = ["fit", "check", "plot", "score", "export", "simulate", "convert", "methods", "demo"]
 
 
 @pytest.fixture

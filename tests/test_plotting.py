@@ -89,27 +89,6 @@ def test_every_dimension(d, panels, tmp_path):
         assert np.asarray(picture.convert("L")).std() > 5
 
 
-def test_the_line_keeps_order_and_moves_labels_apart():
-    points, labels = some(100, 1)
-    figure = plot_map(points, labels)
-    texts = figure.axes[0].texts
-    assert len(texts) == 100
-    found = boxes(figure, texts)
-    hit = overlaps(found, found)
-    np.fill_diagonal(hit, False)
-    assert not hit.any()
-    value = {label.split()[-1]: x for label, x in zip(labels, points[:, 0], strict=True)}
-    for side in ("left", "right"):
-        column = [
-            text for text in texts if text.get_ha() == side and not text.get_text().endswith("…")
-        ]
-        order = sorted(column, key=lambda text: text.get_position()[1])
-        values = [value[text.get_text().split()[-1]] for text in order]
-        assert values == sorted(values)
-    crowd = plot_map(sample_points(2000, n_components=1, random_state=0), range(2000))
-    assert "labels (no room)" in words_below(crowd)
-
-
 def test_items_without_a_place_are_counted():
     points, labels = some(30)
     points[[3, 4]] = np.nan

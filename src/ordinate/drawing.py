@@ -19,6 +19,8 @@ COLOURS = (
 MARKERS = ("o", "s", "^", "D")
 GREY, OTHER = "#B3B3B3", "#777777"  # missing; categories beyond those named
 MOST_CATEGORIES = 12
+WHITE = 240  # and brighter, of 255: compressed pictures are rarely quite white
+LEAST_LEFT = 0.02  # of a picture whose background is taken away
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,25 @@ def thumbnail(image: Any, side: int) -> Any:
             picture = opened.convert("RGBA" if opened.mode in ("RGBA", "LA", "P") else "RGB")
     picture.thumbnail((side, side), Image.Resampling.LANCZOS)
     return picture
+
+
+def clear_white(pixels: np.ndarray) -> np.ndarray:
+    """Return a picture (height, width, 4) whose white background is clear.
+
+    Only white that is joined to the border goes, so that white things inside stay; a picture of
+    which next to nothing would be left stays as it is.
+    """
+    from scipy.ndimage import label
+
+    white = (pixels[..., :3] >= WHITE).all(axis=2) | (pixels[..., 3] == 0)
+    parts, _ = label(white)
+    border = np.concatenate([parts[0], parts[-1], parts[:, 0], parts[:, -1]])
+    background = white & np.isin(parts, np.unique(border[border > 0]))
+    if background.mean() > 1 - LEAST_LEFT:
+        return pixels
+    cleared = pixels.copy()
+    cleared[background, 3] = 0
+    return cleared
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

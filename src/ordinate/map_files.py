@@ -1,5 +1,6 @@
 """Maps as files: a CSV with the columns label, dim1, dim2, ... and what else is known of items."""
 
+import csv
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,6 +10,8 @@ import numpy as np
 from ordinate._writing import whole_file
 
 DIMENSION = "dim"
+BYTES = 19  # of a distance as text, at most about
+LARGE = 500_000_000  # bytes that are not written unasked
 
 
 class MapFile(NamedTuple):
@@ -37,7 +40,7 @@ def write_map(
     <BLANKLINE>
     """
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow.csv import write_csv
 
     table: dict[str, Any] = {"label": [str(label) for label in labels]}
     for k, coordinates in enumerate(np.asarray(points, dtype=float).T, start=1):
@@ -47,17 +50,70 @@ def write_map(
             raise ValueError(f"a map has a column {name!r} of its own: name yours otherwise")
         table[name] = pa.array(values, from_pandas=True)
     with whole_file(path) as partial:
-        csv.write_csv(pa.table(table), partial)
+        write_csv(pa.table(table), partial)
+
+
+def write_distances(
+    path: str | os.PathLike, labels: Any, points: np.ndarray, *, large: bool = False
+) -> None:
+    """Write the distances between all items as a table, labels in its first row and column.
+
+    R reads it with ``as.dist(as.matrix(read.csv("distances.csv", row.names = 1, check.names =
+    FALSE)))``, pandas with ``read_csv("distances.csv", index_col=0)``. Distances of items without a
+    place are NA.
+
+    Parameters
+    ----------
+    path : str or path
+    labels : sequence, shape (n,)
+    points : ndarray, shape (n, d)
+    large : bool
+        Write the table even if it takes more than :data:`LARGE` bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "distances.csv"
+    >>> write_distances(path, ["ant", "bee"], np.array([[0.0, 0], [3, 4]]))
+    >>> print(path.read_text())
+    "","ant","bee"
+    "ant",0.0,5.0
+    "bee",5.0,0.0
+    <BLANKLINE>
+    """
+    X, names = np.asarray(points, dtype=float), [str(label) for label in labels]
+    if X.ndim != 2 or len(names) != len(X):
+        raise ValueError(
+            f"points must be an (n, d) array with a label each; got shape {X.shape} and "
+            f"{len(names):,} labels"
+        )
+    expected = BYTES * len(X) ** 2
+    if expected > LARGE and not large:
+        raise ValueError(
+            f"the distances between {len(X):,} items would take about {expected / 1e9:.1f} GB as "
+            "text: say large=True to write them in any case"
+        )
+    with whole_file(path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
+        # What is no number is quoted, but NA must not be: R would take it for text.
+        header = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="")
+        header.writerow(["", *names])
+        for name, point in zip(names, X, strict=True):
+            file.write("\n")
+            header.writerow([name])
+            away = np.sqrt(((X - point) ** 2).sum(axis=1)).tolist()
+            file.write("".join(",NA" if value != value else f",{value!r}" for value in away))
+        file.write("\n")
 
 
 def read_map(path: str | os.PathLike) -> MapFile:
     """Read a map that :func:`write_map` wrote, or any CSV with label and dim1, dim2, ..."""
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow.csv import ConvertOptions, read_csv
 
     try:
-        options = csv.ConvertOptions(column_types={"label": pa.string()})
-        table = csv.read_csv(os.fspath(path), convert_options=options)
+        options = ConvertOptions(column_types={"label": pa.string()})
+        table = read_csv(os.fspath(path), convert_options=options)
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
     except (pa.ArrowInvalid, OSError) as error:

@@ -1,13 +1,13 @@
-"""One panel of a figure: a map of two dimensions, a view of three, or a line of one."""
+"""One panel of a figure: a map of two dimensions, or a view of three."""
 
-import textwrap
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ordinate.drawing import COLOURS, GREY, MARKERS, OTHER, Column, thumbnail
+from ordinate.drawing import COLOURS, GREY, MARKERS, OTHER, Column, clear_white, thumbnail
 from ordinate.label_placement import leader_ends, needs_leader, place_labels
+from ordinate.picture_placement import place_pictures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,8 @@ Box = tuple[float, float, float, float]
 
 INK, PALE, FRAME = "#222222", "#999999", "#CCCCCC"
 IMAGE_DPI = 300
+MM, POINT = 1 / 25.4, 1 / 72  # inches
+TALLEST = 220.0  # mm
 # Colour maps end in a yellow that vanishes on white paper: stop before it.
 COLOUR_MAP, BRIGHTEST = "viridis", 0.92
 
@@ -31,20 +33,42 @@ class Scene:
     column: Column | None
     font_size: float
     radius: float  # of a marker, in points
+    every_label: bool = False
+    image_side: float | None = None  # in points; by the room there is where None
+    image_alpha: float = 1.0
+    keep_white: bool = False
     not_shown: list[str] = field(default_factory=list)
+    thumbnails: dict[tuple[int, int], Any] = field(default_factory=dict)
+
+    def picture(self, row: int, side: float) -> np.ndarray:
+        """Return the thumbnail of an item, `side` points wide or high, as (height, width, 4)."""
+        pixels = max(1, round(side * IMAGE_DPI / 72))
+        if (row, pixels) not in self.thumbnails:
+            found = np.array(thumbnail(self.images[row], pixels).convert("RGBA"))
+            found = found if self.keep_white else clear_white(found)
+            found[..., 3] = np.round(self.image_alpha * found[..., 3])
+            self.thumbnails[row, pixels] = found
+        return self.thumbnails[row, pixels]
 
 
-def draw_panel(figure: "Figure", scene: Scene, dims: tuple[int, ...], box: Box) -> int:
-    """Draw some dimensions into a box of the figure; return how many labels had no room."""
-    if len(dims) == 1:
-        return _draw_line(figure, scene, box)
-    axes, xy = (_space if len(dims) == 3 else _plane)(figure, scene, dims, box)
-    side = _draw_images(axes, scene, xy)
-    if scene.labels is None:
-        return 0
-    radii = np.full((len(xy), 2), scene.radius)
-    radii[list(scene.images)] = side / 2
-    return _draw_labels(figure, axes, scene, xy, radii)
+class LeftOut(NamedTuple):
+    """What a panel has no room for."""
+
+    labels: int = 0
+    pictures: int = 0
+
+
+def draw_panel(figure: "Figure", scene: Scene, dims: tuple[int, ...], box: Box) -> LeftOut:
+    """Draw two or three dimensions into a box of the figure; return what had no room."""
+    axes, coordinates, xy = (_space if len(dims) == 3 else _plane)(figure, scene, dims, box)
+    at = axes.transData.transform(xy) * 72 / figure.dpi
+    middles, radii = _draw_images(axes, scene, xy, at)
+    without = np.isnan(middles[:, 0])
+    draw_markers(axes, scene, coordinates, np.flatnonzero(without))
+    middles[without], radii[without] = at[without], scene.radius
+    n_pictures = len(xy) - int(without.sum())
+    n_labels = 0 if scene.labels is None else _draw_labels(figure, axes, scene, xy, middles, radii)
+    return LeftOut(n_labels, len(scene.images) - n_pictures)
 
 
 def look(code: int, column: Column) -> tuple[str, str]:
@@ -63,9 +87,19 @@ def colour_map(column: Column) -> tuple[Any, Any]:
 
     whole = matplotlib.colormaps[COLOUR_MAP]
     colours = ListedColormap(whole(np.linspace(0, BRIGHTEST, 256)))
-    known = np.asarray(column.numbers)[np.isfinite(np.asarray(column.numbers))]
+    numbers = np.asarray(column.numbers) / colour_unit(column)
+    known = numbers[np.isfinite(numbers)]
     low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
     return colours, Normalize(low, high if high > low else low + 1)
+
+
+def colour_unit(column: Column) -> float:
+    """Power of ten that numbers are divided by, if they are too large or small to compute with."""
+    sizes = np.abs(np.asarray(column.numbers))
+    largest = float(np.nanmax(sizes, initial=0.0))
+    if largest == 0 or 1e-100 < largest < 1e100:
+        return 1.0
+    return float(10.0 ** np.clip(np.floor(np.log10(largest)), -300, 300))
 
 
 def looks(scene: Scene) -> list[tuple[np.ndarray, Any, str]]:
@@ -84,40 +118,41 @@ def looks(scene: Scene) -> list[tuple[np.ndarray, Any, str]]:
     if len(known) < n:
         groups.append((np.flatnonzero(~np.isfinite(values)), GREY, "o"))
     if len(known):
-        groups.append((known, colours(norm(values[known])), "o"))
+        groups.append((known, colours(norm(values[known] / colour_unit(column))), "o"))
     return groups
 
 
 def margins(figure: "Figure", scene: Scene, width: float) -> np.ndarray:
     """Room in points beside and above a map of this width: labels of the outermost need it."""
-    beside = above = 2.5 * scene.font_size
+    beside = above = 2.5 * scene.font_size + (scene.image_side or 0) / 2
     if scene.labels is not None:
         wide = np.nanmedian(text_sizes(figure, ["x", *scene.labels], scene.font_size)[:, 0])
         beside = max(beside, min(0.14 * width, float(wide)))
     return np.array([beside, above])
 
 
-def _scatter(axes: "Axes", scene: Scene, coordinates: np.ndarray) -> None:
+def draw_markers(axes: "Axes", scene: Scene, coordinates: np.ndarray, shown: np.ndarray) -> None:
+    """Draw markers of the items to be shown; above pictures, which would hide them."""
     alpha = 1.0 if len(scene.X) <= 1000 else 0.7
     for rows, colour, marker in looks(scene):
         # Squares and diamonds look larger than discs of their width.
         size = 2 * scene.radius * {"o": 1.0, "s": 0.88, "D": 0.8, "^": 1.05}[marker]
-        shown = rows[~np.isin(rows, list(scene.images))]
-        colours = colour if isinstance(colour, str) else colour[~np.isin(rows, list(scene.images))]
+        here = np.isin(rows, shown)
         axes.scatter(
-            *coordinates[shown].T,
+            *coordinates[rows[here]].T,
             s=size**2,
-            c=colours,
+            c=colour if isinstance(colour, str) else colour[here],
             marker=marker,
             linewidths=0.25,
             edgecolors="white",
             alpha=alpha,
+            zorder=4 if scene.images else 1,
         )
 
 
 def _plane(
     figure: "Figure", scene: Scene, dims: tuple[int, ...], box: Box
-) -> tuple["Axes", np.ndarray]:
+) -> tuple["Axes", np.ndarray, np.ndarray]:
     """A map with the same scale on both axes that fills its box."""
     axes = figure.add_axes(box)
     xy = scene.X[:, dims]
@@ -134,14 +169,13 @@ def _plane(
     if scene.X.shape[1] > 2:
         name = f"dimension {dims[0] + 1} across, {dims[1] + 1} up"
         axes.set_xlabel(name, size=scene.font_size, color=INK, labelpad=2)
-    _scatter(axes, scene, xy)
-    return axes, xy
+    return axes, xy, xy
 
 
 def _space(
     figure: "Figure", scene: Scene, dims: tuple[int, ...], box: Box
-) -> tuple["Axes", np.ndarray]:
-    """A view in space; returns where it puts the points on paper."""
+) -> tuple["Axes", np.ndarray, np.ndarray]:
+    """A view in space; returns the points, and where it puts them on paper."""
     from mpl_toolkits.mplot3d import proj3d
 
     axes: Any = figure.add_axes(box, projection="3d", computed_zorder=False)
@@ -159,37 +193,65 @@ def _space(
     axes.set(xlim=(middle - half)[0] + [0, 2 * half[0]], ylim=(middle - half)[1] + [0, 2 * half[1]])
     axes.set(zlim=(middle - half)[2] + [0, 2 * half[2]])
     axes.set_box_aspect(half, zoom=1.0)
-    _scatter(axes, scene, xyz)
     axes.apply_aspect()
     x, y, _ = proj3d.proj_transform(*xyz.T, axes.get_proj())
-    return axes, np.column_stack([x, y])
+    return axes, xyz, np.column_stack([x, y])
 
 
-def _draw_images(axes: "Axes", scene: Scene, xy: np.ndarray) -> float:
-    """Put thumbnails at their points; return their side in points."""
+def _draw_images(
+    axes: "Axes", scene: Scene, xy: np.ndarray, at: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Put thumbnails at their points, or beside them with a line, so that none covers another.
+
+    Returns their middles and half their sizes in points of paper; NaN for items without.
+    """
+    middles, radii = np.full(at.shape, np.nan), np.full(at.shape, np.nan)
     if not scene.images:
-        return 0.0
-    size = axes.get_window_extent()
-    area = size.width * size.height * (72 / axes.figure.dpi) ** 2
-    side = float(np.clip(0.42 * (area / len(xy)) ** 0.5, 8, 40))
-    edge = dict.fromkeys(range(len(xy)), "none")
-    if scene.column is not None:
-        for rows, colours, _ in looks(scene):
-            each = [colours] * len(rows) if isinstance(colours, str) else colours
-            edge.update(zip(rows.tolist(), each, strict=True))
-    for row, image in scene.images.items():
-        _stamp(axes, image, side, tuple(xy[row]), edge[row])
-    return side
+        return middles, radii
+    per_pixel = 72 / axes.figure.dpi
+    frame = axes.get_window_extent().padded(-1 / per_pixel).extents * per_pixel
+    area = float(np.prod(frame[2:] - frame[:2]))
+    side = scene.image_side or float(np.clip(0.42 * (area / len(xy)) ** 0.5, 8, 40))
+    rows = np.array(list(scene.images))
+    shapes = np.array([scene.picture(row, side).shape[1::-1] for row in rows.tolist()])
+    sizes = side * shapes / shapes.max(axis=1, keepdims=True)
+    middles[rows], radii[rows] = place_pictures(at[rows], sizes, tuple(frame)), sizes / 2
+    edges = frame_colours(scene)
+    for row in rows[~np.isnan(middles[rows, 0])].tolist():
+        shift = middles[row] - at[row]
+        draw_image(axes, scene.picture(row, side), side, xy[row], edges[row], shift)
+    moved = (np.abs(middles - at) > radii).any(axis=1)
+    if moved.any():
+        begin, end = leader_ends(at[moved], middles[moved], 2 * radii[moved], 0 * radii[moved])
+        _draw_leaders(axes, begin / per_pixel, end / per_pixel, marker="o")
+    return middles, radii
 
 
-def _stamp(axes: "Axes", image: Any, side: float, place: Any, edge: Any, **where: Any) -> None:
+def frame_colours(scene: Scene) -> list[Any]:
+    """Colours of the frames of all items' pictures."""
+    edges: list[Any] = ["none"] * len(scene.X)
+    for rows, colours, _ in looks(scene) if scene.column is not None else []:
+        for place, row in enumerate(rows):
+            edges[row] = colours if isinstance(colours, str) else colours[place]
+    return edges
+
+
+def draw_image(
+    axes: "Axes", picture: np.ndarray, side: float, place: Any, edge: Any, shift: Any = (0.0, 0.0)
+) -> None:
+    """Put a thumbnail at a place of the axes, or a shift in points from it."""
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
-    picture = thumbnail(image, max(1, round(side * IMAGE_DPI / 72)))
-    zoom = side / max(picture.size)
-    inside = OffsetImage(np.asarray(picture.convert("RGBA")), zoom=zoom)
+    inside = OffsetImage(picture, zoom=side / max(picture.shape[:2]))
     frame = {"edgecolor": edge, "linewidth": 0.8, "facecolor": "none"}
-    stamp = AnnotationBbox(inside, place, pad=0.03, bboxprops=frame, frameon=True, **where)
+    stamp = AnnotationBbox(
+        inside,
+        tuple(place),
+        xybox=tuple(shift),
+        boxcoords="offset points",
+        pad=0.03,
+        bboxprops=frame,
+    )
     stamp.set_clip_on(False)
     axes.add_artist(stamp)
 
@@ -210,33 +272,40 @@ def text_sizes(figure: "Figure", labels: list[str], font_size: float) -> np.ndar
 
 
 def _draw_labels(
-    figure: "Figure", axes: "Axes", scene: Scene, xy: np.ndarray, radii: np.ndarray
+    figure: "Figure",
+    axes: "Axes",
+    scene: Scene,
+    xy: np.ndarray,
+    places: np.ndarray,
+    radii: np.ndarray,
 ) -> int:
-    """Write each label where it covers nothing; return how many had no room."""
+    """Write each label beside its marker's place on paper; return how many had no room."""
     labels = scene.labels or []
     per_pixel = 72 / figure.dpi
-    places = axes.transData.transform(xy) * per_pixel
-    sizes = text_sizes(figure, labels, scene.font_size) + np.array([3.0, 0.6])
+    sizes = text_sizes(figure, labels, scene.font_size)
     frame = axes.get_window_extent().padded(-1 / per_pixel).extents * per_pixel
-    centres = place_labels(places, sizes, radii, tuple(frame), gap=0.6)
+    centres = place_labels(
+        places, sizes, radii, tuple(frame), gap=0.6, pad=(1.5, 0.3), every=scene.every_label
+    )
+    at = axes.transData.transform(xy) * per_pixel
     placed = np.flatnonzero(~np.isnan(centres[:, 0]))
     begin, end = leader_ends(places, centres, sizes, radii)
     leader = needs_leader(places, centres, sizes, radii)
     for i in placed:
-        shift = centres[i] - places[i]
         axes.annotate(
             labels[i],
             xy[i],
-            shift,
+            centres[i] - at[i],
             textcoords="offset points",
             size=scene.font_size,
             color=INK,
             ha="center",
             va="center",
-            multialignment=_alignment(shift[0], sizes[i, 0]),
+            multialignment=_alignment(centres[i, 0] - places[i, 0], sizes[i, 0]),
             linespacing=1.0,
             parse_math=False,
             annotation_clip=False,
+            zorder=5,
         )
     if leader.any():
         _draw_leaders(axes, begin[leader] / per_pixel, end[leader] / per_pixel)
@@ -250,76 +319,12 @@ def _alignment(shift: float, width: float) -> str:
     return "left" if shift > 0 else "right"
 
 
-def _draw_leaders(axes: "Axes", begin: np.ndarray, end: np.ndarray) -> None:
+def _draw_leaders(axes: "Axes", begin: np.ndarray, end: np.ndarray, marker: str = "") -> None:
     """Thin lines between pixels, kept in data coordinates so that they follow the axes."""
     from matplotlib.lines import Line2D
 
     back = axes.transData.inverted()
     ends = np.stack([back.transform(begin), back.transform(end), np.full_like(end, np.nan)], axis=1)
     x, y = ends.reshape(-1, 2).T
-    axes.add_artist(Line2D(x, y, color=PALE, linewidth=0.35, zorder=0.5))
-
-
-def _draw_line(figure: "Figure", scene: Scene, box: Box) -> int:
-    """A vertical line of items, labels on both sides, moved apart and joined by thin lines."""
-    axes = figure.add_axes(box)
-    width, height = np.array(box[2:]) * figure.get_size_inches() * 72
-    values = scene.X[:, 0]
-    side = 2.2 * scene.font_size if scene.images else 0.0
-    margin = 1.5 * scene.font_size + side / 2
-    span = float(np.ptp(values)) or 1.0
-    # The axes count in points of paper; the values are scaled into them.
-    y = margin + (values - values.min()) / span * (height - 2 * margin)
-    axes.set(xlim=(-width / 2, width / 2), ylim=(0, height))
-    axes.set_axis_off()
-    axes.plot([0, 0], [margin / 2, height - margin / 2], color=FRAME, linewidth=0.8, zorder=0.4)
-    hidden, scene.images = scene.images, {}  # thumbnails stand by the labels instead
-    _scatter(axes, scene, np.column_stack([np.zeros(len(y)), y]))
-    scene.images = hidden
-    if scene.labels is None:
-        return 0
-    most = int((width / 2 - 34 - side) / (0.55 * scene.font_size))
-    labels = [textwrap.shorten(label, max(most, 8), placeholder="…") for label in scene.labels]
-    sizes = text_sizes(figure, labels, scene.font_size)
-    tall = np.maximum(sizes[:, 1] + 1.5, [side + 1 if i in hidden else 0 for i in range(len(y))])
-    order = np.argsort(-y, kind="stable")
-    order = order[~np.isnan(sizes[order, 0])]
-    left_out = 0
-    for sign, rows in ((1, order[::2]), (-1, order[1::2])):
-        kept, middles = _spread(y[rows], tall[rows], height)
-        left_out += len(rows) - len(kept)
-        for row, middle in zip(rows[kept], middles, strict=True):
-            elbow, text = sign * 26, sign * (29 + (side + 3 if row in hidden else 0))
-            start = sign * (scene.radius + 1)
-            path = [start, sign * 8, elbow], [y[row], y[row], middle]
-            axes.plot(*path, color=PALE, linewidth=0.35, zorder=0.5)
-            if row in hidden:
-                place = (sign * (28 + side / 2), middle)
-                _stamp(axes, hidden[row], side, place, "none")
-            anchor = {"ha": "left" if sign > 0 else "right", "va": "center", "linespacing": 1.0}
-            words = axes.text(text, middle, labels[row], size=scene.font_size, **anchor)
-            words.set(color=INK, parse_math=False)
-    return left_out
-
-
-def _spread(y: np.ndarray, tall: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
-    """Move labels apart along a line, as little as possible in the least-squares sense.
-
-    With heights h, neighbours must differ by ``(h_k + h_k+1) / 2``; less those offsets, what is
-    left must only be in order: isotonic regression. Some, evenly chosen, stay if all are too many.
-    """
-    from sklearn.isotonic import isotonic_regression
-
-    if len(y) == 0:
-        return np.arange(0), y
-    room = min(len(y), int(height / tall.max())) if tall.sum() > height else len(y)
-    kept = np.linspace(0, len(y) - 1, max(room, 1)).round().astype(int)
-    h = tall[kept]
-    offsets = np.concatenate([[0.0], np.cumsum((h[1:] + h[:-1]) / 2)])
-    free = isotonic_regression(
-        y[kept] + offsets,
-        y_min=h[-1] / 2 + offsets[-1],
-        y_max=height - h[0] / 2,
-        increasing=False,
-    )
-    return kept, free - offsets
+    style = {"color": PALE, "linewidth": 0.35, "markersize": 1.5, "markevery": 3}
+    axes.add_artist(Line2D(x, y, marker=marker, zorder=4 if marker else 0.5, **style))

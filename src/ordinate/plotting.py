@@ -1,28 +1,40 @@
 """Pictures of maps, fit for a paper: labels that do not overlap, colours, thumbnails."""
 
 import textwrap
+import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ordinate._checks import check_choice
-from ordinate._writing import whole_file
-from ordinate.drawing import GREY, Column, check_map, match_images, read_column
+from ordinate.colour_keys import colour_bar, legend
+from ordinate.drawing import Column, check_map, match_images, read_column
+from ordinate.figure_files import save
+from ordinate.fonts import families_for, no_glyph_warnings, printable
 from ordinate.items import display_names
-from ordinate.panels import INK, Scene, colour_map, draw_panel, look, margins, text_sizes
+from ordinate.line_panel import draw_line, line_of
+from ordinate.panels import (
+    INK,
+    MM,
+    POINT,
+    TALLEST,
+    LeftOut,
+    Scene,
+    draw_panel,
+    margins,
+    text_sizes,
+)
+
+__all__ = ["plot_map", "save"]
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTHS = {"column": 85.0, "page": 180.0}  # mm, as most journals set them
-FORMATS = ("pdf", "png", "svg")
 MOST_DIMENSIONS = 4  # of which all pairs are shown: six panels
-TALLEST = 220.0  # mm
-MM, POINT = 1 / 25.4, 1 / 72  # inches
+FULL = 0.4  # share of a map that labels may cover before it is made higher, if all are drawn
 LINE = 20  # characters of a line of a label
 
 
@@ -38,13 +50,17 @@ def plot_map(
     title: str | None = None,
     width: str | float = "page",
     font_size: float = 7.0,
+    show_labels: str | int = "auto",
+    image_size: float | None = None,
+    image_alpha: float = 1.0,
+    keep_white: bool = False,
 ) -> "Figure":
     """Draw a map of items.
 
-    One dimension gives a line with labels on both sides, two a map, three a view in space and the
+    One dimension gives a line with labels above and below, two a map, three a view in space and the
     three pairs of dimensions, more the pairs among the first four. Coordinates are used as given.
-    What is not shown is counted in the caption: items without a place (NaN), labels without room,
-    further dimensions.
+    What is not shown is counted in the caption: items without a place (NaN), labels and pictures
+    without room, further dimensions.
 
     Parameters
     ----------
@@ -55,7 +71,8 @@ def plot_map(
     names : sequence, shape (n,), optional
         What to show instead, as :func:`ordinate.items.display_names` has it.
     images : mapping of label to path or array, optional
-        Thumbnails, drawn in place of markers.
+        Thumbnails, drawn in place of markers. Those that would overlap are moved apart, with a thin
+        line to their point, or left out.
     colour : sequence, shape (n,), optional
         Numbers give a colour bar; anything else, such as text, is a category and gives a legend.
     colour_name : str, optional
@@ -66,11 +83,26 @@ def plot_map(
         Width of the figure: 85 mm, 180 mm, or in mm.
     font_size : float
         Of labels, in points.
+    show_labels : {"auto", "all", "none"} or int
+        Which labels to draw: those that have room; all, even if crowded; none; or so many, spread
+        over the map.
+    image_size : float, optional
+        Width or height, whichever is larger, of thumbnails in mm; by default after the room there
+        is.
+    image_alpha : float
+        1 for opaque thumbnails, down to 0 for clear ones.
+    keep_white : bool
+        Keep white backgrounds of thumbnails, which are made clear otherwise.
 
     Returns
     -------
     matplotlib.figure.Figure
         Not tied to pyplot; :func:`save` writes it.
+
+    Warns
+    -----
+    UserWarning
+        No installed font has some of the characters.
 
     Examples
     --------
@@ -79,51 +111,48 @@ def plot_map(
     >>> sorted(text.get_text() for text in figure.axes[0].texts)
     ['bus', 'cat', 'lynx']
     """
-    X, own, placed = check_map(points, labels)
-    shown_names = None if own is None else display_names(own, names)[0]
-    rows, wide = np.flatnonzero(placed), _millimetres(width)
-    shorten = str if X.shape[1] == 1 else _shorten  # a line sees to the length of its labels
-    column = None if colour is None else read_column(colour_name or "", colour, len(X))
-    shown = Scene(
-        X=X[rows],
-        labels=None if shown_names is None else [shorten(shown_names[row]) for row in rows],
-        images=match_images(images, None if own is None else [own[row] for row in rows]),
-        column=None if column is None else _rows_of(column, rows),
-        font_size=font_size,
-        radius=float(np.clip(30 / len(rows) ** 0.5, 1.0, 2.4) * min(1, wide / 180) ** 0.3),
-        not_shown=_not_shown(X, placed),
-    )
-    return _compose(shown, caption, title, wide)
-
-
-def save(figure: "Figure", path: str | Path, *, dpi: float = 300) -> Path:
-    """Write a figure as PNG, SVG or PDF, whole or not at all.
-
-    Text stays text in SVG and PDF, and the same figure gives the same file.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    path : str or Path
-        Its ending says the format; its folder is made where there is none.
-    dpi : float
-        Dots per inch of PNG, and of thumbnails.
-
-    Returns
-    -------
-    Path
-    """
     import matplotlib
 
-    path = Path(path)
-    kind = path.suffix[1:].lower()
-    check_choice("the ending of the path", kind, FORMATS)
-    text = {"svg.fonttype": "none", "svg.hashsalt": "ordinate", "pdf.fonttype": 42}
-    # A date would make every file differ.
-    metadata: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with whole_file(path) as partial, matplotlib.rc_context(text):
-        figure.savefig(partial, format=kind, dpi=dpi, metadata=metadata[kind])
-    return path
+    X, own, placed = check_map(points, labels)
+    check_drawing(show_labels, image_size, image_alpha)
+    rows, wide = np.flatnonzero(placed), _millimetres(width)
+    here = None if own is None else [own[row] for row in rows]
+    named = None if own is None else display_names(own, names)[0]
+    called = None if named is None else [named[row] for row in rows]
+    column = None if colour is None else _read_column(colour_name, colour, rows, len(X))
+    chosen, not_chosen = _choose_labels(X[rows], called, show_labels, short=X.shape[1] > 1)
+    shown = Scene(
+        X=X[rows],
+        labels=chosen,
+        images=match_images(images, here),
+        column=column,
+        font_size=font_size,
+        radius=float(np.clip(30 / len(rows) ** 0.5, 1.0, 2.4) * min(1, wide / 180) ** 0.3),
+        every_label=show_labels != "auto",
+        image_side=None if image_size is None else image_size * MM / POINT,
+        image_alpha=image_alpha,
+        keep_white=keep_white,
+        not_shown=_not_shown(X, placed) + not_chosen,
+    )
+    below, above = printable(caption or ""), printable(title or "")
+    style = {"font.family": _families(shown, [below, above]), "text.usetex": False}
+    with matplotlib.rc_context(style), no_glyph_warnings():
+        return _compose(shown, below, above, wide)
+
+
+def check_drawing(
+    show_labels: str | int = "auto", image_size: float | None = None, image_alpha: float = 1.0
+) -> None:
+    """Refuse what :func:`plot_map` cannot draw, before anything is computed."""
+    number = isinstance(show_labels, (int, np.integer)) and not isinstance(show_labels, bool)
+    if show_labels not in ("auto", "all", "none") and not (number and int(show_labels) >= 0):
+        raise ValueError(
+            f"show_labels must be 'auto', 'all', 'none' or a number of labels; got {show_labels!r}"
+        )
+    if image_size is not None and not 1 <= image_size <= 200:
+        raise ValueError(f"image_size must be 1 to 200 mm; got {image_size!r}")
+    if not 0 < image_alpha <= 1:
+        raise ValueError(f"image_alpha must be above 0 and at most 1; got {image_alpha!r}")
 
 
 def _millimetres(width: str | float) -> float:
@@ -146,7 +175,7 @@ def _not_shown(X: np.ndarray, placed: np.ndarray) -> list[str]:
     return notes
 
 
-def _shorten(label: str) -> str:
+def shorten(label: str) -> str:
     """At most two lines of a label; an ellipsis stands for the rest."""
     text = " ".join(label.split()) or label
     lines = textwrap.wrap(text, LINE) if len(text) > LINE else [text]
@@ -155,25 +184,74 @@ def _shorten(label: str) -> str:
     return "\n".join(lines)
 
 
-def _rows_of(column: Column, rows: np.ndarray) -> Column:
+def _choose_labels(
+    X: np.ndarray, names: list[str] | None, show: str | int, *, short: bool
+) -> tuple[list[str] | None, list[str]]:
+    """Labels as they are drawn, "" for those not asked for, and a note that counts these."""
+    if names is None or show == "none" or show == 0:
+        return None, []
+    labels = [printable(name) for name in names]
+    if short:  # a line sees to the length of its labels
+        labels = [shorten(label) for label in labels]
+    if isinstance(show, str) or show >= len(labels):
+        return labels, []
+    kept = set(_spread_over(X, int(show)))
+    chosen = [label if row in kept else "" for row, label in enumerate(labels)]
+    return chosen, [f"{len(labels) - len(kept):,} of {len(labels):,} labels"]
+
+
+def _spread_over(X: np.ndarray, count: int) -> list[int]:
+    """Rows of so many points, each the farthest from those before it; the first is farthest out."""
+    distance = np.linalg.norm(X - X.mean(axis=0), axis=1)
+    rows: list[int] = []
+    for _ in range(count):
+        rows.append(int(np.argmax(np.round(distance, 12))))
+        from_it = np.linalg.norm(X - X[rows[-1]], axis=1)
+        distance = from_it if len(rows) == 1 else np.minimum(distance, from_it)
+        distance[rows] = -1.0
+    return rows
+
+
+def _read_column(name: str | None, values: Any, rows: np.ndarray, n: int) -> Column:
+    """The column of those items that have a place, in words that can be drawn."""
+    column = read_column(printable(name or ""), values, n)
     numbers = None if column.numbers is None else column.numbers[rows]
     codes = None if column.codes is None else column.codes[rows]
     missing = np.isnan(numbers) if numbers is not None else np.asarray(codes) < 0
-    return Column(column.name, numbers, codes, column.names, int(missing.sum()), column.n_other)
+    names = [shorten(printable(text)) for text in column.names]
+    return Column(column.name, numbers, codes, names, int(missing.sum()), column.n_other)
 
 
-def _compose(scene: Scene, caption: str | None, title: str | None, width: float) -> "Figure":
-    """Lay out the figure, again if labels had to be left out and the caption has to say so."""
-    many = scene.labels is not None and len(scene.X) > 150
+def _families(scene: Scene, texts: list[str]) -> list[str]:
+    """Fonts for all that is written; one warning names what none of them can draw."""
+    labels = scene.labels or []
+    column = [] if scene.column is None else [scene.column.name, *scene.column.names]
+    families, missing = families_for([*labels, *column, *texts])
+    if missing:
+        hit = [text for text in (*labels, *column, *texts) if missing & set(text)]
+        some = ", ".join(repr(text.replace("\n", " ")) for text in hit[:5])
+        boxes = " ".join(sorted(missing)[:20])
+        warnings.warn(
+            f"no installed font can draw {len(hit):,} label{'s' * (len(hit) > 1)} in full, such as "
+            f"{some}: boxes stand for {boxes}. Install a font that has these characters, such as "
+            "one of the Noto fonts",
+            stacklevel=3,
+        )
+    return families
+
+
+def _compose(scene: Scene, caption: str, title: str, width: float) -> "Figure":
+    """Lay out the figure, again if something had to be left out and the caption has to say so."""
+    many = scene.labels is not None and len(scene.X) > 150 and not scene.every_label
     figure, left_out = _draw(scene, caption, title, width, with_note=many)
-    if left_out and not many:
+    if any(left_out) and not many:
         figure, _ = _draw(scene, caption, title, width, with_note=True)
     return figure
 
 
 def _draw(
-    scene: Scene, caption: str | None, title: str | None, width: float, *, with_note: bool
-) -> tuple["Figure", int]:
+    scene: Scene, caption: str, title: str, width: float, *, with_note: bool
+) -> tuple["Figure", LeftOut]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -186,9 +264,11 @@ def _draw(
     edge = 1.2 * MM
     panel_width = (inches - edge * (columns + 1)) / columns
     panel_height = _panel_height(figure, scene, panel_width)
-    below = _below(figure, scene, _words(scene, caption, len(scene.X) * with_note), inches)
+    n = len(scene.X) * with_note
+    expected = LeftOut(n * (scene.labels is not None), min(n, len(scene.images)))
+    below = _below(figure, scene, _words(scene, caption, expected), inches)
     # Bold letters are a tenth wider.
-    heading = _wrap(figure, title or "", 1.1 * (scene.font_size + 2), 72 * inches - 8)
+    heading = _wrap(figure, title, 1.1 * (scene.font_size + 2), 72 * inches - 8)
     head = (heading.count("\n") + 1) * 1.3 * (scene.font_size + 2) * POINT if heading else 0.0
     names = (scene.font_size + 3) * POINT if len(panels) > 1 else 0.0
     foot = sum(height for _, height in below)
@@ -198,25 +278,30 @@ def _draw(
     style = {"size": scene.font_size + 2, "weight": "bold", "va": "top", "parse_math": False}
     if heading:
         figure.text(edge / inches, 1 - 0.5 * edge / height, heading, **style)
-    left_out = 0
+    left_out = LeftOut()
     for place, dims in enumerate(panels):
         row, column = divmod(place, columns)
         left = edge + column * (panel_width + edge)
         bottom = height - head - (row + 1) * (panel_height + edge + names) + names
         box = (left / inches, bottom / height, panel_width / inches, panel_height / height)
-        left_out = max(left_out, draw_panel(figure, scene, dims, box))
+        if len(dims) == 1:
+            left_out = draw_line(figure, scene, box)
+        else:
+            left_out = LeftOut(*map(max, left_out, draw_panel(figure, scene, dims, box)))
     if with_note:
         words = _words(scene, caption, left_out)
         below[-1][0].set(text=_wrap(figure, words, scene.font_size + 0.5, 72 * inches - 8))
     return figure, left_out
 
 
-def _words(scene: Scene, caption: str | None, left_out: int) -> str:
+def _words(scene: Scene, caption: str, left_out: LeftOut) -> str:
     """The caption, and what the figure does not show."""
     missing = list(scene.not_shown)
-    if left_out:
-        upto, each = ("up to ", " of a panel") if scene.X.shape[1] > 2 else ("", "")
-        missing.append(f"{upto}{left_out:,} of {len(scene.X):,} labels{each} (no room)")
+    upto, each = ("up to ", " of a panel") if scene.X.shape[1] > 2 else ("", "")
+    totals = LeftOut(len(scene.X), len(scene.images))
+    for what, count, total in zip(LeftOut._fields, left_out, totals, strict=True):
+        if count:
+            missing.append(f"{upto}{count:,} of {total:,} {what}{each} (no room)")
     note = f"Not shown: {', '.join(missing)}." if missing else ""
     return " ".join(part for part in (caption, note) if part)
 
@@ -249,15 +334,18 @@ def _panel_height(figure: "Figure", scene: Scene, width: float) -> float:
     """A map is as high as its points ask for; a line as high as its labels."""
     d = scene.X.shape[1]
     if d == 1:
-        line = 1.35 * scene.font_size * POINT
-        line = max(line, 2.4 * scene.font_size * POINT) if scene.images else line
-        return float(np.clip((len(scene.X) / 2 + 4) * line, 40 * MM, TALLEST * MM))
+        return line_of(figure, scene, width / POINT).height * POINT
     if d > 2:
         return 0.9 * width
     span = np.ptp(scene.X, axis=0)
     ratio = span[1] / span[0] if span[0] > 0 else 1.0
     beside, above = margins(figure, scene, width / POINT) * POINT
-    return float(np.clip(ratio * (width - 2 * beside) + 2 * above, 0.4 * width, 1.1 * width))
+    height = float(np.clip(ratio * (width - 2 * beside) + 2 * above, 0.4 * width, 1.1 * width))
+    if scene.every_label and scene.labels:
+        sizes = text_sizes(figure, scene.labels, scene.font_size) * POINT
+        enough = float(np.nansum(sizes.prod(axis=1))) / (FULL * width)
+        height = max(height, min(enough, TALLEST * MM))
+    return height
 
 
 def _below(
@@ -266,13 +354,11 @@ def _below(
     """Legend or colour bar's place, and caption, with their heights in inches, top first."""
     below: list[tuple[Artist, float]] = []
     if scene.column is not None and scene.column.names:
-        legend = _legend(figure, scene, scene.column, inches)
-        extent = legend.get_window_extent(figure.canvas.get_renderer())
-        below.append((legend, extent.height / figure.dpi + 1 * MM))
+        names = legend(figure, scene, scene.column, inches)
+        extent = names.get_window_extent(figure.canvas.get_renderer())
+        below.append((names, extent.height / figure.dpi + 1 * MM))
     elif scene.column is not None:
-        below.append(
-            (_colour_bar(figure, scene, scene.column), (2.6 * scene.font_size + 9) * POINT)
-        )
+        below.append((colour_bar(figure, scene, scene.column), (2.6 * scene.font_size + 9) * POINT))
     if words:
         style = {"size": scene.font_size + 0.5, "linespacing": 1.3, "parse_math": False}
         lines = _wrap(figure, words, scene.font_size + 0.5, 72 * inches - 8)
@@ -302,53 +388,3 @@ def _stack(
         else:
             artist.set(position=(edge / inches, top))
         bottom += tall
-
-
-def _legend(figure: "Figure", scene: Scene, column: Column, inches: float) -> Any:
-    from matplotlib.lines import Line2D
-
-    def handle(colour: str, marker: str, name: str) -> Line2D:
-        size = 2 * max(scene.radius, 1.8)
-        return Line2D(
-            [], [], ls="", marker=marker, ms=size, mfc=colour, mec="white", mew=0.3, label=name
-        )
-
-    handles = [handle(*look(code, column), name) for code, name in enumerate(column.names)]
-    if len(scene.images) == len(scene.X):  # their frames have the colours
-        for each in handles:
-            each.set_marker("s")
-    if column.n_missing:
-        handles.append(handle(GREY, "o", f"missing ({column.n_missing:,})"))
-    longest = max(len(name) for name in column.names) + 4
-    per_row = max(1, int(inches / (longest * 0.6 * scene.font_size * POINT)))
-    rows = -(-len(handles) // min(per_row, 6))
-    legend = figure.legend(
-        handles=handles,
-        title=column.name or None,
-        loc="upper center",
-        ncols=-(-len(handles) // rows),
-        fontsize=scene.font_size,
-        title_fontsize=scene.font_size,
-        frameon=False,
-        handletextpad=0.1,
-        columnspacing=1.2,
-        borderaxespad=0,
-        borderpad=0.2,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-    return legend
-
-
-def _colour_bar(figure: "Figure", scene: Scene, column: Column) -> "Axes":
-    from matplotlib.cm import ScalarMappable
-
-    axes = figure.add_axes((0, 0, 1, 1))
-    colours, norm = colour_map(column)
-    bar = figure.colorbar(ScalarMappable(norm, colours), cax=axes, orientation="horizontal")
-    bar.outline.set_visible(False)
-    axes.tick_params(labelsize=scene.font_size - 0.5, width=0.4, length=2, pad=1.5)
-    axes.xaxis.get_major_locator().set_params(nbins=5)
-    name = column.name + (f"  (grey: {column.n_missing:,} missing)" if column.n_missing else "")
-    axes.set_xlabel(name, size=scene.font_size, labelpad=1.5, parse_math=False)
-    return axes

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,12 +63,13 @@ class Story(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """How items look: pictures by label, columns, which of them gives colours, and names."""
+    """How items look: pictures by label, columns, which gives colours, names, other options."""
 
     images: Mapping[str, Path] | None = None
     columns: Mapping[str, list] = {}
     colour_name: str | None = None
     names: list | None = None
+    drawing: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def colour(self) -> list | None:
@@ -115,6 +117,7 @@ def write_run(
         colour=looks.colour,
         colour_name=looks.colour_name,
         caption=caption(analysis, story),
+        **looks.drawing,
     )
     save(figure, folder / "embedding.png")
     save(figure, folder / "embedding.svg")

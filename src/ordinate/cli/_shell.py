@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,10 +72,14 @@ MemoryLimit = Annotated[
 
 
 # Arguments of Python are known by the underscore or the = that follows, unless in quotes or paths.
-LONG = "first_id|keep_checks|min_response_time|memory_limit|n_components"
+LONG = (
+    "first_id|keep_checks|min_response_time|memory_limit|n_components|show_labels|image_size"
+    "|image_alpha"
+)
+RENAMED = {"n_components": "dimensions", "show_labels": "labels"}
 ARGUMENT = re.compile(
-    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|response|drop|only|checks|device|design|force)"
-    rf"=('?)([\w:-]*)\2"
+    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|response|drop|only|checks|device|design|force"
+    rf"|large)=('?)([\w:-]*)\2"
     rf"|({LONG})(?![\w/'-]|\.\w))"
 )
 
@@ -171,7 +176,7 @@ def as_options(message: str) -> str:
 
 def _option(found: re.Match) -> str:
     name, value = found[1] or found[4], found[3]
-    option = "--" + name.replace("n_components", "dimensions").replace("_", "-")
+    option = "--" + RENAMED.get(name, name).replace("_", "-")
     return f"{option} {value}" if value and value != "True" else option
 
 
@@ -185,6 +190,16 @@ def say(message: str, quiet: bool = False) -> None:
     """Tell on standard error."""
     if not quiet:
         typer.echo(message, err=True)
+
+
+@contextmanager
+def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
+    """Say warnings of Python in a line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for message in dict.fromkeys(str(each.message) for each in caught):
+        say(f"note: {as_options(message)}", quiet)
 
 
 class Stages:

@@ -10,7 +10,18 @@ import typer
 
 from ordinate.cli import _shell as shell
 from ordinate.cli.data import Options, find_stored, read_answers
-from ordinate.cli.maps import Colour, Images, Items, Name, find_looks
+from ordinate.cli.maps import (
+    Colour,
+    ImageAlpha,
+    Images,
+    ImageSize,
+    Items,
+    KeepWhite,
+    Labels,
+    Name,
+    drawing_of,
+    find_looks,
+)
 
 JUDGED = "--folds 0 judges nothing"
 FILES = ("embedding.csv", "embedding.png", "embedding.svg", "model.json", "report.html", "run.json")
@@ -43,6 +54,10 @@ def fit(
     items: Items = None,
     colour: Colour = None,
     name: Name = None,
+    labels: Labels = "auto",
+    image_size: ImageSize = None,
+    image_alpha: ImageAlpha = 1.0,
+    keep_white: KeepWhite = False,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
@@ -87,11 +102,13 @@ def fit(
     from ordinate._writing import check_replaceable
     from ordinate.backends.compiling import compile_beside
 
-    named = file if file.name not in ("", "..") else file.resolve()
-    folder = named.with_name(f"{stem(named.name)}-map") if output is None else output
+    source_name = file if file.name not in ("", "..") else file.resolve()
+    beside = source_name.with_name(f"{stem(source_name.name)}-map")
+    folder = beside if output is None else output
     if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force)
+    drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     end_compiling = compile_beside()
     from ordinate import held_out, methods
     from ordinate._writing import whole_folder
@@ -103,8 +120,9 @@ def fit(
         stages.begin("reading")
         source = read_source(file, options, dimensions)
         triplets = source.triplets
-        labels = [str(label) for label in triplets.labels]
-        looks = find_looks(labels, images, items, colour, name, quiet=quiet)
+        named = [str(label) for label in triplets.labels]
+        looks = find_looks(named, images, items, colour, name, quiet=quiet)
+        looks = looks._replace(drawing=drawing)
         choice = methods.choose(
             triplets,
             dimensions,
@@ -126,7 +144,7 @@ def fit(
             "device": result.model.device_,
         }
         story = Story(
-            title=title or named.name,
+            title=title or source_name.name,
             method=choice.name,
             reason=choice.reason,
             settings=plain(choice.estimator.get_params(deep=False)) | used,
@@ -137,7 +155,7 @@ def fit(
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
-        with whole_folder(folder, force=force) as partial:
+        with whole_folder(folder, force=force) as partial, shell.warnings_as_notes(quiet):
             record = write_run(partial, result, story, looks, stages.begin)
     report(folder, record, result.warnings, quiet, as_json)
 

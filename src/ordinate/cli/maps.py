@@ -1,4 +1,4 @@
-"""Commands about maps: plot, score."""
+"""Commands about maps: plot, score, export."""
 
 import json
 from pathlib import Path
@@ -26,6 +26,18 @@ Colour = Annotated[
     str | None, typer.Option("--colour", "--color", help="Column to colour the items by.")
 ]
 
+Labels = Annotated[
+    str,
+    typer.Option(help="Labels to draw: auto (those that have room), all, none, or how many."),
+]
+ImageSize = Annotated[float | None, typer.Option(help="Size of pictures in mm.")]
+ImageAlpha = Annotated[
+    float, typer.Option(help="1 for opaque pictures, less for transparent ones.")
+]
+KeepWhite = Annotated[
+    bool, typer.Option("--keep-white", help="Keep white backgrounds of pictures.")
+]
+
 
 @shell.command
 def plot(
@@ -33,7 +45,9 @@ def plot(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="PNG, SVG or PDF file; by default the map's name with .png."
+            "--output",
+            "-o",
+            help="PNG, TIFF, SVG, PDF or EPS file; by default the map's name with .png.",
         ),
     ] = None,
     images: Images = None,
@@ -43,6 +57,10 @@ def plot(
     title: Annotated[str | None, typer.Option(help="Title above the map.")] = None,
     caption: Annotated[str | None, typer.Option(help="Text below the map.")] = None,
     width: Annotated[str, typer.Option(help="column, page or a number of mm.")] = "page",
+    labels: Labels = "auto",
+    image_size: ImageSize = None,
+    image_alpha: ImageAlpha = 1.0,
+    keep_white: KeepWhite = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -54,6 +72,7 @@ def plot(
     ordinate plot answers-map -o kinds.png --items items.csv --colour kind --images pictures/
     ```
     """
+    from ordinate.figure_files import check_ending
     from ordinate.plotting import plot_map, save
 
     embedding = inside(embedding)
@@ -62,19 +81,23 @@ def plot(
         raise shell.CommandError(
             f"{path} exists: -o names another, --force replaces it", shell.UNWRITABLE
         )
+    check_ending(path)
+    drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     found = _read(embedding)
     looks = find_looks(found.labels, images, items, colour, name, found.columns, quiet)
-    figure = plot_map(
-        found.points,
-        found.labels,
-        names=looks.names,
-        images=looks.images,
-        colour=looks.colour,
-        colour_name=looks.colour_name,
-        title=title,
-        caption=caption,
-        width=float(width) if width.replace(".", "", 1).isdigit() else width,
-    )
+    with shell.warnings_as_notes(quiet):
+        figure = plot_map(
+            found.points,
+            found.labels,
+            names=looks.names,
+            images=looks.images,
+            colour=looks.colour,
+            colour_name=looks.colour_name,
+            title=title,
+            caption=caption,
+            width=float(width) if width.replace(".", "", 1).isdigit() else width,
+            **drawing,
+        )
     save(figure, path)
     shell.say(f"{path}", quiet)
 
@@ -200,6 +223,55 @@ def _origin(embedding: Path, file: Path) -> Origin:
         f"warning: the map was made of the answers in {file.name}: this tells how well it fits "
         f"them, not the accuracy on new ones{instead}",
     )
+
+
+@shell.command
+def export(
+    embedding: Embedding,
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")] = Path(
+        "distances.csv"
+    ),
+    large: Annotated[
+        bool, typer.Option("--large", help="Write the file even if it is enormous.")
+    ] = False,
+    force: shell.Force = False,
+    quiet: shell.Quiet = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Write the distances between all items as a CSV table, for R and others.
+
+    Labels are in the first row and the first column; distances of items without a place are NA. In
+    R: `as.dist(as.matrix(read.csv("distances.csv", row.names = 1, check.names = FALSE)))`.
+
+    ```
+    ordinate export answers-map -o distances.csv
+    ```
+    """
+    from ordinate.map_files import write_distances
+
+    if output.exists() and not force:
+        raise shell.CommandError(
+            f"{output} exists: -o names another, --force replaces it", shell.UNWRITABLE
+        )
+    found = _read(inside(embedding))
+    write_distances(output, found.labels, found.points, large=large)
+    shell.say(f"{output}", quiet)
+
+
+def drawing_of(
+    labels: str, image_size: float | None, image_alpha: float, keep_white: bool
+) -> dict[str, Any]:
+    """Return how to draw, as arguments of ``plot_map``, once it is known that it can be."""
+    from ordinate.plotting import check_drawing
+
+    show = int(labels) if labels.isdecimal() else labels
+    check_drawing(show, image_size, image_alpha)
+    return {
+        "show_labels": show,
+        "image_size": image_size,
+        "image_alpha": image_alpha,
+        "keep_white": keep_white,
+    }
 
 
 def inside(path: Path) -> Path:

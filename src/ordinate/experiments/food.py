@@ -8,8 +8,11 @@ import numpy as np
 
 from ordinate.datasets import load_food
 from ordinate.estimators import LOE, STE
-from ordinate.experiments._frame import Cell, Experiment, Row, Verdict, figure, mean_by
+from ordinate.experiments._frame import Cell, Experiment, Row, Verdict, mean_by
+from ordinate.fonts import printable
 from ordinate.metrics import align
+from ordinate.panels import Scene, draw_panel
+from ordinate.plotting import shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,20 +56,33 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
 
 
 def draw(rows: list[Row]) -> "Figure":
-    """Both maps, aligned."""
-    made, axes = figure(2, columns=2)
-    made.set_size_inches(11, 6)
-    for panel, name in zip(axes, ("STE, cold", "LOE-STE"), strict=True):
+    """Both maps, aligned, with the names of dishes, or of images where these are not known."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    across, up = (np.ptp([r[axis] for r in rows if r["kind"] == "place"]) for axis in "xy")
+    made = Figure(figsize=(11, float(np.clip(5 * up / (across or 1) + 1.2, 3, 6.5))), dpi=200)
+    FigureCanvasAgg(made)
+    for k, name in enumerate(("STE, cold", "LOE-STE")):
         places = [r for r in rows if r["kind"] == "place" and r["method"] == name]
-        panel.scatter([r["x"] for r in places], [r["y"] for r in places], s=8)
-        for r in places:
-            label = Path(r["label"]).stem[:18]
-            panel.annotate(
-                label, (r["x"], r["y"]), fontsize=4, xytext=(2, 2), textcoords="offset points"
-            )
-        panel.set(title=name, aspect="equal", xticks=[], yticks=[])
-        panel.grid(visible=False)
+        scene = Scene(
+            X=np.array([(r["x"], r["y"]) for r in places]),
+            labels=[shorten(printable(_name(r["label"]))) for r in places],
+            images={},
+            column=None,
+            font_size=5,
+            radius=1.6,
+        )
+        left_out = draw_panel(made, scene, (0, 1), (0.005 + 0.5 * k, 0.01, 0.49, 0.93)).labels
+        note = f" ({left_out} of {len(places)} names have no room)" if left_out else ""
+        made.axes[k].set_title(name + note, size=9)
     return made
+
+
+def _name(label: str | int) -> str:
+    """The dish, or the name of its image without folder and ending."""
+    text = str(label)
+    return Path(text).stem if Path(text).suffix.lower() in (".jpg", ".jpeg", ".png") else text
 
 
 def judge(rows: list[Row]) -> list[Verdict]:
