@@ -50,7 +50,7 @@ def test_one_of_several_tables(run):  # noqa: F811
     assert json.loads(run("check", "a.xlsx", "--table", "Bob's data", "--json").stdout)["rows"] == 2
     Path("plain.csv").write_text("anchor,near,far\na,b,c\n")
     message = run("check", "plain.csv", "--table", "x", code=3).stderr
-    assert "so that --table x chooses nothing" in message
+    assert "so that 'x' chooses nothing" in message
 
 
 def test_names_of_items(run, folder):  # noqa: F811

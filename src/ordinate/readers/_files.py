@@ -57,7 +57,7 @@ def _table(shown: str, name: str, content: bytes, choice: str | None) -> Table:
         return _variables.read_mat(shown, content, choice)
     if choice is not None:
         raise ReadError(
-            f"{shown} holds a single table, so that table={choice!r} chooses nothing: leave it out"
+            f"{shown} holds a single table, so that {choice!r} chooses nothing: leave it out"
         )
     return _single(shown, name, content)
 
