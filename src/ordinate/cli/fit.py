@@ -82,13 +82,11 @@ def fit(
     ```
     """
     from ordinate._writing import check_replaceable
-    from ordinate.backends.compiling import compile_beside
 
     folder = file.with_name(f"{stem(file.name)}-map") if output is None else output
     if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force, FILES)
-    end_compiling = compile_beside()
     from ordinate import analysis, methods
     from ordinate._writing import whole_folder
     from ordinate.run_folder import Story, fingerprint, write_run
@@ -112,7 +110,6 @@ def fit(
             device=device,
             random_state=seed,
         )
-        end_compiling()
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
         stages.begin("hash of the input")
         origin = {"file": str(file), "sha256": fingerprint(file)} | source.origin

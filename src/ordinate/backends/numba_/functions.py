@@ -7,6 +7,7 @@ import math
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -182,7 +183,7 @@ FUNCTIONS = {
 DOUBLE = Language(FUNCTIONS, function)
 SINGLE = DOUBLE._replace(functions=FUNCTIONS | {"expit": single_expit})
 
-_filled = {}
+_filled: dict[tuple, Any] = {}
 _lock = Lock()
 
 
