@@ -5,6 +5,7 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from _gpu import heading, landmark_columns, torch, uniform_triplets
@@ -14,6 +15,7 @@ from ordinate import (
     STE,
     Triplets,
     deterministic,
+    formulas,
     losses,
     noise,
     sample_points,
@@ -69,17 +71,16 @@ def column_kernels(n: int, sizes: list[int]) -> None:
     for dtype, tolerance in TOLERANCE.items():
         single = str(dtype).removeprefix("torch.")
         scores = exact.to(dtype)
-        for model in noise.NAMES:
-            code = noise.get(model).code
+        for model in formulas.NOISES.values():
             for name in ("score_sums", "pair_information"):
                 errors = [
                     difference(
-                        getattr(triton_, name)(pairs, w, ranges, scores, code).double(),
-                        getattr(torch_, name)(pairs, w, ranges, scores.double(), code),
+                        getattr(triton_, name)(pairs, w, ranges, scores, model).double(),
+                        getattr(torch_, name)(pairs, w, ranges, scores.double(), model),
                     )
                     for w in weights.values()
                 ]
-                report(f"{name} n={n} {model} {single}", max(errors), tolerance)
+                report(f"{name} n={n} {model.name} {single}", max(errors), tolerance)
         w = weights[", weights"].to(dtype)
         twin = torch_.neighbour_sums(pairs, w.double(), ranges, scores.double())
         ours = triton_.neighbour_sums(pairs, w, ranges, scores)
@@ -116,6 +117,17 @@ def placing() -> None:
         report(f"place_items d={d}", difference(ours, twin), 2e-6)
 
 
+def every_loss() -> Iterator[losses.Loss]:
+    """Every link with every penalty, with some shape numbers and a margin."""
+    for link in formulas.LINKS.values():
+        for penalty in formulas.PENALTIES.values():
+            shapes = [
+                tuple(0.7 / (i + 1) for i in range(row.value.__code__.co_argcount - 1))
+                for row in (link, penalty)
+            ]
+            yield losses.Loss(f"{link.name}, {penalty.name}", link, penalty, *shapes, margin=0.3)
+
+
 def triplet_kernels() -> None:
     rng = np.random.default_rng(0)
     n, m = 5000, 200_001
@@ -131,17 +143,17 @@ def triplet_kernels() -> None:
     weights = (empty, torch.from_numpy(rng.random(m) + 0.5).cuda())
     for dtype, tolerance in TOLERANCE.items():
         single = str(dtype).removeprefix("torch.")
-        for name in losses.NAMES:
-            codes = losses.get(name).codes
+        for loss in every_loss():
             errors = []
-            for d in (1, 2, 3, 10) if name == "ste" else (2, 3):
+            for d in (1, 2, 3, 10) if loss.name == "identity, logistic" else (2, 3):
                 points = torch.from_numpy(rng.normal(size=(n, d))).cuda().to(dtype)
+                points[: n // 10] = 0  # points that coincide
                 for rows in (ids, about_few):
                     for w in weights:
-                        value, gradient = triton_.loss_sums(rows, w, points, *codes)
-                        twin, exact = torch_.loss_sums(rows, w, points.double(), *codes)
+                        value, gradient = triton_.loss_sums(rows, w, points, loss)
+                        twin, exact = torch_.loss_sums(rows, w, points.double(), loss)
                         errors += [abs(value - twin) / twin, difference(gradient, exact)]
-            report(f"loss_sums {name} {single}", max(errors), tolerance)
+            report(f"loss_sums {loss.name} {single}", max(errors), tolerance)
     vectors = torch.from_numpy(rng.normal(size=(n, 8))).cuda().float()
     errors = [
         difference(
@@ -181,9 +193,9 @@ def many_triplets() -> None:
     empty = torch.empty(0, dtype=torch.float64, device="cuda")
     points = torch.randn((n, 2), dtype=torch.float64, device="cuda")
     halves = [ids[:, : m // 2].contiguous(), ids[:, m // 2 :].contiguous()]
-    codes = losses.get("ste").codes
-    value, gradient = triton_.loss_sums(ids, empty, points, *codes)
-    parts = [triton_.loss_sums(half, empty, points, *codes) for half in halves]
+    ste = losses.get("ste")
+    value, gradient = triton_.loss_sums(ids, empty, points, ste)
+    parts = [triton_.loss_sums(half, empty, points, ste) for half in halves]
     report("loss_sums of 1.2e9", abs(value - sum(part[0] for part in parts)) / value, 1e-11)
     report("their gradient", difference(gradient, sum(part[1] for part in parts)), 1e-9)
     whole = triton_.similarity_sums(ids, empty, points)

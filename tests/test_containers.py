@@ -262,7 +262,7 @@ def test_one_of_several_packed_files(tmp_path):
     assert named(read(tmp_path / "a.zip", table="x/2.csv").triplets) == ["c|b|a"]
     with pytest.raises(ReadError, match="none of them '2.csv'"):
         read(tmp_path / "a.zip", table="2.csv")
-    with pytest.raises(ReadError, match="single table, so that table='x' chooses nothing"):
+    with pytest.raises(ReadError, match="single table, so that 'x' chooses nothing"):
         read(FOLDER / "plain.csv", table="x")
 
 

@@ -167,7 +167,7 @@ def planted(truth, loss, m, seed=0):
     rows = sample(truth, m, noise="none", random_state=seed).rows
     near, far = ((truth[rows[:, [0, 0]]] - truth[rows[:, 1:]]) ** 2).sum(axis=2).T
     wrong = np.zeros(m, bool)
-    if loss.penalty.name in ("logistic", "normal"):
+    if loss.is_likelihood:
         # The penalty is minus the logarithm of the probability.
         wrong = rng.random(m) > np.exp(-loss.penalty.value(loss.argument(near, far)))
     return np.where(wrong[:, None], rows[:, [0, 2, 1]], rows)

@@ -71,7 +71,8 @@ def kernel_value(store: TripletStore, loss: Loss, K: np.ndarray) -> tuple[float,
     for part in blocks(len(store), ROWS):
         anchor, near, far = store.rows[part].T.astype(np.int64)
         z = diagonal[near] - diagonal[far] - 2 * (K[anchor, near] - K[anchor, far]) + loss.margin
-        values, slope = loss.penalty.value(z), loss.penalty.slope(z)
+        penalty, shape = loss.penalty, loss.penalty_shape
+        values, slope = penalty.value(z, *shape), penalty.slope(z, *shape)
         if len(store.weight):
             values, slope = values * store.weight[part], slope * store.weight[part]
         value += float(values.sum())

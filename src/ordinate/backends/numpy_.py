@@ -5,18 +5,15 @@ Those that run on a device take torch tensors as well, for ``torch_`` to share.
 
 import numpy as np
 
-from ordinate import losses
-from ordinate import noise as noise_models
 from ordinate._arrays import add_at, beside, copy, count_in, keep, namespace
 from ordinate._parallel import blocks
+from ordinate.formulas import Noise
+from ordinate.losses import Loss
 
 PLACING_STEPS = 3
 HALVINGS = 5
 DAMPING = 1e-9  # relative to the curvature: points on a line through all landmarks stay on it
 TINY = 1e-300
-LINKS = losses.LINKS
-PENALTIES = losses.penalties()
-NOISES = [noise_models.get(name) for name in noise_models.NAMES]
 
 
 def scan_rows(rows: np.ndarray, n_items: int) -> tuple[int, int, int, bool]:
@@ -84,10 +81,12 @@ def count_sums(
     return count_in(far, w, n_items), count_in(near, w, n_items)
 
 
-def score_sums(pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: int) -> np.ndarray:
+def score_sums(
+    pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: Noise
+) -> np.ndarray:
     """Gradient of the log-likelihood of ``scores`` (n,): sum of log f(far - near) over pairs."""
     near, far = pairs.T
-    residual = NOISES[noise].residual(scores[far] - scores[near])
+    residual = noise.residual(scores[far] - scores[near])
     if len(weight):
         residual = residual * weight
     n = len(scores)
@@ -95,11 +94,11 @@ def score_sums(pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise:
 
 
 def pair_information(
-    pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: int
+    pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: Noise
 ) -> np.ndarray:
     """Expected curvature that each pair adds to the log-likelihood of ``scores``."""
     near, far = pairs.T
-    information = NOISES[noise].information(scores[far] - scores[near])
+    information = noise.information(scores[far] - scores[near])
     return information * weight if len(weight) else information
 
 
@@ -202,17 +201,12 @@ def _solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def loss_sums(
-    rows: np.ndarray,
-    weight: np.ndarray,
-    points: np.ndarray,
-    link: int,
-    shape: float,
-    penalty: int,
-    margin: float,
+    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
 ) -> tuple[float, np.ndarray]:
     """Value and gradient (n, d) of a loss, summed over triplets, at ``points`` (n, d)."""
-    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, link, shape, margin)
-    value, slope = PENALTIES[penalty].value(z), PENALTIES[penalty].slope(z)
+    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, loss)
+    penalty, shape = loss.penalty, loss.penalty_shape
+    value, slope = penalty.value(z, *shape), penalty.slope(z, *shape)
     if len(weight):
         value, slope = value * weight, slope * weight
     pull = 2 * (slope * slope_near)[:, None] * to_near
@@ -224,22 +218,14 @@ def loss_sums(
 
 
 def curvature_sums(
-    rows: np.ndarray,
-    weight: np.ndarray,
-    points: np.ndarray,
-    link: int,
-    shape: float,
-    penalty: int,
-    margin: float,
+    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each item's block (d, d) of a loss's curvature, and of its gradients' outer products.
 
     Both are sums over triplets of a weight times the outer product of the derivative of z, the
     penalty's argument: the curvature of the penalty, and the square of its slope.
     """
-    curvature, square, pull, push = curvature_terms(
-        rows, weight, points, link, shape, penalty, margin
-    )
+    curvature, square, pull, push = curvature_terms(rows, weight, points, loss)
     blocks = namespace(points).zeros_like(points[:, :, None] * points[:, None, :])
     spread = copy(blocks)
     for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
@@ -250,20 +236,15 @@ def curvature_sums(
 
 
 def curvature_terms(
-    rows: np.ndarray,
-    weight: np.ndarray,
-    points: np.ndarray,
-    link: int,
-    shape: float,
-    penalty: int,
-    margin: float,
+    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Per triplet: the penalty's curvature and squared slope, and z's derivatives by near and far.
 
     The derivatives (m, d) are those of the link by the anchor's coordinates.
     """
-    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, link, shape, margin)
-    curvature, square = PENALTIES[penalty].curvature(z), PENALTIES[penalty].slope(z) ** 2
+    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, loss)
+    penalty, shape = loss.penalty, loss.penalty_shape
+    curvature, square = penalty.curvature(z, *shape), penalty.slope(z, *shape) ** 2
     if len(weight):
         # A row seen w times adds w independent gradients.
         curvature, square = curvature * weight, square * weight
@@ -282,11 +263,10 @@ def similarity_sums(rows: np.ndarray, weight: np.ndarray, vectors: np.ndarray) -
 
 
 def _triplet_terms(
-    rows: np.ndarray, points: np.ndarray, link: int, shape: float, margin: float
+    rows: np.ndarray, points: np.ndarray, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     anchor, near, far = rows.T
     to_near, to_far = points[anchor] - points[near], points[anchor] - points[far]
     u, v = (to_near**2).sum(axis=1), (to_far**2).sum(axis=1)
-    f = LINKS[link]
-    z = f.value(u, shape) - f.value(v, shape) + margin
-    return to_near, to_far, f.slope(u, shape), f.slope(v, shape), z
+    slope, shape = loss.link.slope, loss.link_shape
+    return to_near, to_far, slope(u, *shape), slope(v, *shape), loss.argument(u, v)

@@ -11,6 +11,8 @@ from typing import Any
 from ordinate._parallel import blocks
 from ordinate.backends import numpy_
 from ordinate.backends.numpy_ import place_items
+from ordinate.formulas import Noise
+from ordinate.losses import Loss
 
 __all__ = [
     "connect",
@@ -39,7 +41,9 @@ def count_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, n_items: int) -> T
     return total
 
 
-def score_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: int) -> Tensor:
+def score_sums(
+    pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: Noise
+) -> Tensor:
     """Gradient (n_columns, n_items) of the log-likelihood of scores, in double precision."""
     total = scores.new_zeros(scores.shape).double()
     for column, part, w in _parts(pairs, weight, ranges):
@@ -48,7 +52,7 @@ def score_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, no
 
 
 def pair_information(
-    pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: int
+    pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: Noise
 ) -> Tensor:
     """Curvature that each pair adds to the log-likelihood of scores."""
     found = scores.new_empty(len(pairs))
@@ -82,24 +86,24 @@ def connect(pairs: Tensor, ranges: Ranges, label: Tensor) -> bool:
     return found
 
 
-def loss_sums(ids: Tensor, weight: Tensor, points: Tensor, *codes: Any) -> tuple[float, Tensor]:
+def loss_sums(ids: Tensor, weight: Tensor, points: Tensor, loss: Loss) -> tuple[float, Tensor]:
     """Value and gradient (n, d) of a loss, summed over triplets, at points (n, d)."""
     value, gradient = 0.0, points.new_zeros(points.shape).double()
     for rows, w in _rows(ids, weight, 3 * points.shape[1]):
-        some, change = numpy_.loss_sums(rows, w, points, *codes)
+        some, change = numpy_.loss_sums(rows, w, points, loss)
         value += some
         gradient += change
     return value, gradient
 
 
 def curvature_sums(
-    ids: Tensor, weight: Tensor, points: Tensor, *codes: Any
+    ids: Tensor, weight: Tensor, points: Tensor, loss: Loss
 ) -> tuple[Tensor, Tensor]:
     """Each item's block (d, d) of a loss's curvature, and of its gradients' outer products."""
     d = points.shape[1]
     sums = points.new_zeros((2, len(points), d, d)).double()
     for rows, w in _rows(ids, weight, 3 * d * d):
-        for total, some in zip(sums, numpy_.curvature_sums(rows, w, points, *codes), strict=True):
+        for total, some in zip(sums, numpy_.curvature_sums(rows, w, points, loss), strict=True):
             total += some
     return sums[0], sums[1]
 

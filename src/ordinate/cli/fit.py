@@ -100,7 +100,6 @@ def fit(
     """
     from ordinate._endings import stem
     from ordinate._writing import check_replaceable
-    from ordinate.backends.compiling import compile_beside
 
     source_name = file if file.name not in ("", "..") else file.resolve()
     beside = source_name.with_name(f"{stem(source_name.name)}-map")
@@ -109,7 +108,6 @@ def fit(
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
-    end_compiling = compile_beside()
     from ordinate import held_out, methods
     from ordinate._writing import whole_folder
     from ordinate.run_folder import Story, fingerprint, write_run
@@ -135,7 +133,6 @@ def fit(
             device=device,
             random_state=seed,
         )
-        end_compiling()
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
         stages.begin("hash of the input")
         origin = {"file": str(file), "sha256": fingerprint(file)} | source.origin

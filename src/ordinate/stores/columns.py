@@ -108,7 +108,7 @@ class Columns:
         sums = self._sum(
             scores,
             lambda i, part: self.backend.score_sums(
-                self.pairs[i][part], self._weight(i, part), scores[i], noise.code
+                self.pairs[i][part], self._weight(i, part), scores[i], noise
             ),
         )
         return dict(zip(scores, sums, strict=True))
@@ -117,7 +117,7 @@ class Columns:
         """Weight each pair by the curvature it adds to the log-likelihood of scores (l, n)."""
         kernel = self.backend.pair_information
         weights = run(
-            lambda i: kernel(self.pairs[i], self.weights[i], scores[i], noise.code),
+            lambda i: kernel(self.pairs[i], self.weights[i], scores[i], noise),
             range(len(self)),
         )
         return Columns(self.pairs, weights, self.n_items, self.backend)

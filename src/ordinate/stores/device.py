@@ -99,13 +99,13 @@ class DeviceColumns:
         """Gradient of the log-likelihood of the scores (n_items,) of some columns."""
         stacked = require("torch", extra="gpu").stack(list(scores.values()))
         ranges = [self.ranges[i] for i in scores]
-        sums = self._kernels.score_sums(self.pairs, self.weight, ranges, stacked, noise.code)
+        sums = self._kernels.score_sums(self.pairs, self.weight, ranges, stacked, noise)
         return dict(zip(scores, sums, strict=True))
 
     def weighted_by_information(self, scores: Tensor, noise: Noise) -> "DeviceColumns":
         """Weight each pair by the curvature it adds to the log-likelihood of scores (l, n)."""
         kernel = self._kernels.pair_information
-        weight = kernel(self.pairs, self.weight, self.ranges, scores, noise.code)
+        weight = kernel(self.pairs, self.weight, self.ranges, scores, noise)
         return DeviceColumns(self.pairs, weight, self.sizes, self.n_items)
 
     def information(self, column: int, scores: Tensor, noise: Noise) -> Tensor:
@@ -221,13 +221,13 @@ class DeviceTriplets:
         """Value and gradient (n, d) of a loss, summed over all triplets."""
         kernel = self._kernels.loss_sums
         self._count_pass(1.0)
-        return kernel(self.ids, self.weight, self._precise(points), *loss.codes)
+        return kernel(self.ids, self.weight, self._precise(points), loss)
 
     def curvature(self, points: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
         """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
         kernel = self._kernels.curvature_sums
         self._count_pass(1.0)
-        return kernel(self.ids, self.weight, self._precise(points), *loss.codes)
+        return kernel(self.ids, self.weight, self._precise(points), loss)
 
     def similarity(self, vectors: Tensor) -> Tensor:
         """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""

@@ -102,7 +102,7 @@ class StreamedColumns:
         return self._sum(
             scores,
             lambda task, pairs, weight: self.backend.score_sums(
-                pairs, weight, scores[task.column], noise.code
+                pairs, weight, scores[task.column], noise
             ),
         )
 
@@ -124,9 +124,7 @@ class StreamedColumns:
         def add(task: Task, pairs: np.ndarray, weight: np.ndarray) -> np.ndarray:
             if self._at is not None:
                 scores, noise = self._at
-                weight = self.backend.pair_information(
-                    pairs, weight, scores[task.column], noise.code
-                )
+                weight = self.backend.pair_information(pairs, weight, scores[task.column], noise)
             return self.backend.neighbour_sums(pairs, weight, values[task.column])
 
         return np.array(list(self._sum(range(len(self)), add).values()))

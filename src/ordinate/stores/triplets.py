@@ -32,12 +32,12 @@ class MapPasses(ABC):
 
     def loss(self, points: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
         """Value and gradient (n, d) of a loss, summed over all triplets."""
-        sums = self._sum(self.backend.loss_sums, points, *loss.codes)
+        sums = self._sum(self.backend.loss_sums, points, loss)
         return sums[0], sums[1]
 
     def curvature(self, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
         """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        sums = self._sum(self.backend.curvature_sums, points, *loss.codes)
+        sums = self._sum(self.backend.curvature_sums, points, loss)
         return sums[0], sums[1]
 
     def similarity(self, vectors: np.ndarray) -> np.ndarray:

@@ -2,15 +2,12 @@
 
 import numpy as np
 
-from ordinate.backends.numba_.functions import (
-    BATCH,
-    kernel,
-    logistic_residual,
-    normal_residual,
-    single_logistic_residual,
-)
+from ordinate.backends.numba_.functions import BATCH, DOUBLE, SINGLE, filled, kernel
+from ordinate.backends.translating import blank
 
 CHUNK = 1 << 22  # rows after which sums move to double precision
+
+residual = information = blank
 
 
 @kernel
@@ -33,55 +30,48 @@ def count_sums(pairs, weight, n_items, dtype):
     return far, near
 
 
-@kernel
 def score_sums(pairs, weight, scores, noise):
+    language = SINGLE if scores.dtype == np.float32 else DOUBLE
+    return filled(_score_sums, language, residual=noise.residual)(pairs, weight, scores)
+
+
+def _score_sums(pairs, weight, scores):
     gradient = np.zeros(scores.shape[0])
     some = np.zeros(scores.shape[0], scores.dtype)
-    residual = np.empty(BATCH, scores.dtype)
-    single = scores.itemsize == 4
+    pull = np.empty(BATCH, scores.dtype)
     for start in range(0, pairs.shape[0], CHUNK):
         stop = min(start + CHUNK, pairs.shape[0])
         for first in range(start, stop, BATCH):
             size = min(BATCH, stop - first)
             batch = pairs[first : first + size]
             for i in range(size):
-                residual[i] = scores[batch[i, 1]] - scores[batch[i, 0]]
-            if noise == 0 and single:
-                for i in range(size):
-                    residual[i] = single_logistic_residual(np.float32(residual[i]))
-            elif noise == 0:
-                for i in range(size):
-                    residual[i] = logistic_residual(residual[i])
-            else:
-                for i in range(size):
-                    residual[i] = normal_residual(residual[i])
+                pull[i] = scores[batch[i, 1]] - scores[batch[i, 0]]
+            for i in range(size):
+                pull[i] = residual(pull[i])
             if weight.shape[0] > 0:
                 for i in range(size):
-                    residual[i] *= weight[first + i]
+                    pull[i] *= weight[first + i]
             for i in range(size):
-                some[batch[i, 1]] += residual[i]
-                some[batch[i, 0]] -= residual[i]
+                some[batch[i, 1]] += pull[i]
+                some[batch[i, 0]] -= pull[i]
         _move(some, gradient)
     return gradient
 
 
-@kernel
 def pair_information(pairs, weight, scores, noise):
-    information = np.empty(pairs.shape[0], scores.dtype)
+    return filled(_pair_information, information=noise.information)(pairs, weight, scores)
+
+
+def _pair_information(pairs, weight, scores):
+    found = np.empty(pairs.shape[0], scores.dtype)
     for row in range(pairs.shape[0]):
-        information[row] = scores[pairs[row, 1]] - scores[pairs[row, 0]]
-    if noise == 0:
-        for row in range(pairs.shape[0]):
-            residual = logistic_residual(information[row])
-            information[row] = residual * (1 - residual)
-    else:
-        for row in range(pairs.shape[0]):
-            x = information[row]
-            information[row] = normal_residual(x) * normal_residual(-x)
+        found[row] = scores[pairs[row, 1]] - scores[pairs[row, 0]]
+    for row in range(pairs.shape[0]):
+        found[row] = information(found[row])
     if weight.shape[0] > 0:
         for row in range(pairs.shape[0]):
-            information[row] *= weight[row]
-    return information
+            found[row] *= weight[row]
+    return found
 
 
 @kernel

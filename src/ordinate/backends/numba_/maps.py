@@ -1,25 +1,26 @@
 """Kernels over triplets, given a map: losses, curvature, similarities."""
 
-import math
-
 import numpy as np
 
 from ordinate.backends import numpy_
-from ordinate.backends.numba_.functions import (
-    BATCH,
-    SQRT_2,
-    kernel,
-    log,
-    logistic_residual,
-    normal_residual,
-    softplus_rest,
-)
+from ordinate.backends.numba_.functions import BATCH, filled, kernel
+from ordinate.backends.translating import blank
 
-LOG_SQRT_2_PI = math.log(2 * math.pi) / 2
+link = link_slope = penalty = penalty_slope = blank
 
 
-@kernel
-def loss_sums(rows, weight, points, link, shape, penalty, margin):
+def loss_sums(rows, weight, points, loss):
+    compiled = filled(
+        _loss_sums,
+        link=loss.link.value,
+        link_slope=loss.link.slope,
+        penalty=loss.penalty.value,
+        penalty_slope=loss.penalty.slope,
+    )
+    return compiled(rows, weight, points, loss.link_shape, loss.penalty_shape, loss.margin)
+
+
+def _loss_sums(rows, weight, points, link_shape, penalty_shape, margin):
     gradient = np.zeros(points.shape)
     value = 0.0
     near, far = np.empty(BATCH), np.empty(BATCH)
@@ -28,8 +29,13 @@ def loss_sums(rows, weight, points, link, shape, penalty, margin):
         size = min(BATCH, rows.shape[0] - first)
         batch = rows[first : first + size]
         _distances(batch, points, near, far)
-        _arguments(size, link, shape, margin, near, far, slope)
-        _penalise(size, penalty, slope, cost)
+        for i in range(size):
+            u, v = near[i], far[i]
+            slope[i] = link(u, *link_shape) - link(v, *link_shape) + margin
+            near[i], far[i] = link_slope(u, *link_shape), link_slope(v, *link_shape)
+        for i in range(size):
+            z = slope[i]
+            cost[i], slope[i] = penalty(z, *penalty_shape), penalty_slope(z, *penalty_shape)
         if weight.shape[0] > 0:
             for i in range(size):
                 slope[i] *= weight[first + i]
@@ -42,11 +48,9 @@ def loss_sums(rows, weight, points, link, shape, penalty, margin):
     return value, gradient
 
 
-def curvature_sums(rows, weight, points, link, shape, penalty, margin):
+def curvature_sums(rows, weight, points, loss):
     # Few rows tell a curvature: NumPy works out their terms, sparing a second compiled copy.
-    curvature, square, pull, push = numpy_.curvature_terms(
-        rows, weight, points, link, shape, penalty, margin
-    )
+    curvature, square, pull, push = numpy_.curvature_terms(rows, weight, points, loss)
     return _outer_sums(rows, curvature, square, pull, push, points.shape[0])
 
 
@@ -134,56 +138,3 @@ def _pull_and_push(batch, points, near, far, gradient):
             gradient[anchor, a] += pull - push
             gradient[j, a] -= pull
             gradient[k, a] += push
-
-
-@kernel
-def _arguments(size, link, shape, margin, near, far, z):
-    """Turn squared distances into the penalty's argument z, and themselves into link's slopes."""
-    if link == 0:
-        for i in range(size):
-            z[i] = near[i] - far[i] + margin
-            near[i], far[i] = 1.0, 1.0
-    elif link == 1:
-        half = (shape + 1) / 2
-        for i in range(size):
-            z[i] = half * (log(shape + near[i]) - log(shape + far[i])) + margin
-        for i in range(size):
-            near[i], far[i] = half / (shape + near[i]), half / (shape + far[i])
-    elif link == 2:
-        for i in range(size):
-            z[i] = log(shape + near[i]) - log(shape + far[i]) + margin
-        for i in range(size):
-            near[i], far[i] = 1 / (shape + near[i]), 1 / (shape + far[i])
-    else:
-        for i in range(size):
-            near[i], far[i] = math.sqrt(max(near[i], 1e-300)), math.sqrt(max(far[i], 1e-300))
-            z[i] = near[i] - far[i] + margin
-        for i in range(size):
-            near[i], far[i] = 0.5 / near[i], 0.5 / far[i]
-
-
-@kernel
-def _penalise(size, penalty, z, cost):
-    """Turn arguments z into costs, and themselves into the penalty's slopes."""
-    if penalty == 0:
-        for i in range(size):
-            slope = logistic_residual(-z[i])
-            cost[i] = softplus_rest(slope) + (z[i] if z[i] > 0.0 else 0.0)
-            z[i] = slope
-    elif penalty == 1:
-        for i in range(size):
-            slope = normal_residual(-z[i])
-            if z[i] < 0.0:
-                cost[i] = -math.log1p(-0.5 * math.erfc(-z[i] / SQRT_2))
-            else:  # phi(z) / slope = Phi(-z), where that may vanish
-                cost[i] = 0.5 * z[i] * z[i] + LOG_SQRT_2_PI + math.log(slope)
-            z[i] = slope
-    elif penalty == 2:
-        for i in range(size):
-            cost[i] = z[i] if z[i] > 0.0 else 0.0
-            z[i] = 1.0 if z[i] > 0.0 else 0.0
-    else:
-        for i in range(size):
-            above = z[i] if z[i] > 0.0 else 0.0
-            cost[i] = above * above
-            z[i] = 2 * above

@@ -8,9 +8,13 @@ import triton
 import triton.language as tl
 
 from ordinate.backends.torch_ import Ranges, Tensor
-from ordinate.backends.triton_.functions import copies_of_zeros, noise_residual
+from ordinate.backends.translating import blank
+from ordinate.backends.triton_.functions import copies_of_zeros, filled
+from ordinate.formulas import Noise
 
 PAIRS = tl.constexpr(1024)  # that a program reads
+
+residual = information = blank
 
 
 def count_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, n_items: int) -> Tensor:
@@ -24,11 +28,13 @@ def count_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, n_items: int) -> T
     return sums.sum(dim=0).double().view(2, l, n_items)
 
 
-def score_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: int) -> Tensor:
+def score_sums(
+    pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: Noise
+) -> Tensor:
     """Gradient (n_columns, n_items) of the log-likelihood of scores, in double precision."""
     l, n = scores.shape
     sums = copies_of_zeros(l * n, scores.dtype, pairs.device)
-    _score[_grid(ranges)](
+    filled(_score, residual=noise.residual)[_grid(ranges)](
         _words(pairs),
         weight,
         _table(ranges, pairs),
@@ -38,17 +44,16 @@ def score_sums(pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, no
         l,
         len(sums),
         len(weight) > 0,
-        noise,
     )
     return sums.sum(dim=0, dtype=torch.float64).view(l, n)
 
 
 def pair_information(
-    pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: int
+    pairs: Tensor, weight: Tensor, ranges: Ranges, scores: Tensor, noise: Noise
 ) -> Tensor:
     """Curvature that each pair adds to the log-likelihood of scores."""
     found = scores.new_empty(len(pairs))
-    _information[_grid(ranges)](
+    filled(_information, information=noise.information)[_grid(ranges)](
         _words(pairs),
         weight,
         _table(ranges, pairs),
@@ -56,7 +61,6 @@ def pair_information(
         found,
         scores.shape[1],
         len(weight) > 0,
-        noise,
     )
     return found
 
@@ -124,14 +128,11 @@ def _count(pairs, weight, ranges, sums, n, l, copies, weighted: tl.constexpr):
     tl.atomic_add(sums + (l + column) * n + near, w, mask=inside, sem="relaxed")
 
 
-@triton.jit
-def _score(
-    pairs, weight, ranges, scores, sums, n, l, copies, weighted: tl.constexpr, noise: tl.constexpr
-):
+def _score(pairs, weight, ranges, scores, sums, n, l, copies, weighted: tl.constexpr):
     at, near, far, inside = _read_pairs(pairs, ranges)
     column = tl.program_id(1)
     scores += column * n
-    pull = noise_residual(tl.load(scores + far) - tl.load(scores + near), noise)
+    pull = residual(tl.load(scores + far) - tl.load(scores + near))
     if weighted:
         pull = (pull * tl.load(weight + at, mask=inside, other=0)).to(pull.dtype)
     sums += (tl.program_id(0) % copies).to(tl.int64) * l * n + column * n
@@ -139,17 +140,14 @@ def _score(
     tl.atomic_add(sums + near, -pull, mask=inside, sem="relaxed")
 
 
-@triton.jit
-def _information(
-    pairs, weight, ranges, scores, found, n, weighted: tl.constexpr, noise: tl.constexpr
-):
+def _information(pairs, weight, ranges, scores, found, n, weighted: tl.constexpr):
     at, near, far, inside = _read_pairs(pairs, ranges)
     scores += tl.program_id(1) * n
     x = tl.load(scores + far) - tl.load(scores + near)
-    information = noise_residual(x, noise) * noise_residual(-x, noise)
+    curvature = information(x)
     if weighted:
-        information *= tl.load(weight + at, mask=inside, other=0)
-    tl.store(found + at, information.to(x.dtype), mask=inside)
+        curvature *= tl.load(weight + at, mask=inside, other=0)
+    tl.store(found + at, curvature.to(x.dtype), mask=inside)
 
 
 @triton.jit

@@ -1,5 +1,6 @@
-"""What kernels share: how their sums lie, and functions of noise models."""
+"""What kernels share: how their sums lie, and the functions that formulas are written in."""
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -8,11 +9,13 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 from ordinate.backends.torch_ import Tensor
+from ordinate.backends.translating import Language, fill
+from ordinate.formulas import Formula
 
 SPREAD = 1 << 20  # numbers that all copies of some sums may have
 MOST_COPIES = 128
 SQRT_2 = tl.constexpr(2**0.5)
-SQRT_2_PI = tl.constexpr(0.7978845608028654)
+SMALLEST = tl.constexpr(2.0**-126)  # the smallest normal number of single precision
 
 
 def copies_of_zeros(size: int, kind: Any, device: Any) -> Tensor:
@@ -28,10 +31,88 @@ def padded(points: Tensor) -> Tensor:
 
 
 @triton.jit
-def noise_residual(x, noise: tl.constexpr):
-    """Return the derivative of log f(x), by the noise model's code."""
-    if noise == 0:
-        residual = 1 / (1 + tl.exp(x))
-    else:
-        residual = SQRT_2_PI / libdevice.erfcx(-x / SQRT_2)
-    return residual
+def ones_like(x):
+    """1, in the shape of x."""
+    return tl.full(x.shape, 1, x.dtype)
+
+
+@triton.jit
+def above(x):
+    """Return x where it is positive, else 0."""
+    return tl.maximum(x, 0)
+
+
+@triton.jit
+def is_above(x):
+    """Return 1 where x is positive, else 0."""
+    return (x > 0).to(x.dtype)
+
+
+@triton.jit
+def nonzero(x):
+    """Return x >= 0, but no less than a small number."""
+    return tl.maximum(x, SMALLEST)
+
+
+@triton.jit
+def sqrt(x):
+    """Square root."""
+    return tl.sqrt(x)
+
+
+@triton.jit
+def log(x):
+    """Natural logarithm."""
+    return tl.log(x)
+
+
+@triton.jit
+def expit(x):
+    """1 / (1 + e^-x), by the same power that softplus takes, which is worked out once for both."""
+    power = tl.exp(-tl.abs(x))
+    small = power / (1 + power)
+    return tl.where(x > 0, 1 - small, small)
+
+
+@triton.jit
+def softplus(x):
+    """log(1 + e^x)."""
+    return tl.maximum(x, 0) + tl.log(1 + tl.exp(-tl.abs(x)))
+
+
+@triton.jit
+def erfcx(x):
+    """e^(x^2) erfc(x)."""
+    return libdevice.erfcx(x)
+
+
+@triton.jit
+def log_ndtr(x):
+    """Logarithm of Phi(x) = erfc(-x / sqrt(2)) / 2, by what does not vanish on either side."""
+    below = tl.log(libdevice.erfcx(tl.maximum(-x, 0) / SQRT_2) / 2) - x * x / 2
+    return tl.where(x > 0, libdevice.log1p(-libdevice.erfc(x / SQRT_2) / 2), below)
+
+
+TRITON = Language(
+    {
+        "above": above,
+        "erfcx": erfcx,
+        "expit": expit,
+        "is_above": is_above,
+        "log": log,
+        "log_ndtr": log_ndtr,
+        "nonzero": nonzero,
+        "ones_like": ones_like,
+        "softplus": softplus,
+        "sqrt": sqrt,
+    },
+    triton.jit,
+    tl.constexpr,
+)
+
+
+@cache
+def filled(kernel: Any, **formulas: Formula) -> Any:
+    """Return the kernel compiled with formulas in its blanks."""
+    blanks = {name: TRITON.translate(formula) for name, formula in formulas.items()}
+    return triton.jit(fill(kernel, blanks))

@@ -1,27 +1,26 @@
 """Kernels over triplets, given a map: losses and similarities."""
 
+from functools import cache
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
-from triton.language.extra import libdevice
 
 from ordinate.backends.torch_ import Tensor
-from ordinate.backends.triton_.functions import SQRT_2, copies_of_zeros, noise_residual, padded
+from ordinate.backends.translating import blank, fill
+from ordinate.backends.triton_.functions import TRITON, copies_of_zeros, padded
+from ordinate.formulas import Formula, Link, Penalty
+from ordinate.losses import Loss
 
 TRIPLETS = 512  # that a program reads
 VECTORS = 128  # triplets whose vectors a program multiplies
 MOST = tl.constexpr(2**31 - 1)
 
+formula = link = link_slope = penalty = penalty_slope = blank
 
-def loss_sums(
-    ids: Tensor,
-    weight: Tensor,
-    points: Tensor,
-    link: int,
-    shape: float,
-    penalty: int,
-    margin: float,
-) -> tuple[float, Tensor]:
+
+def loss_sums(ids: Tensor, weight: Tensor, points: Tensor, loss: Loss) -> tuple[float, Tensor]:
     """Value and gradient (n, d) of a loss, summed over triplets, at points (n, d)."""
     (n, d), m = points.shape, ids.shape[1]
     points = padded(points)
@@ -30,8 +29,9 @@ def loss_sums(
     n_programs = triton.cdiv(m, TRIPLETS)
     values = torch.empty(n_programs, dtype=torch.float64, device=ids.device)
     # By way of memory, since a number that is handed over becomes one of single precision.
-    constants = torch.tensor([shape, margin], dtype=points.dtype, device=ids.device)
-    _loss[(n_programs,)](
+    numbers = [*loss.link_shape, *loss.penalty_shape, loss.margin]
+    constants = torch.tensor(numbers, dtype=points.dtype, device=ids.device)
+    _loss_of(loss.link, loss.penalty)[(n_programs,)](
         ids,
         weight,
         points,
@@ -42,8 +42,8 @@ def loss_sums(
         n,
         len(sums),
         len(weight) > 0,
-        link,
-        penalty,
+        len(loss.link_shape),
+        len(loss.penalty_shape),
         width,
         TRIPLETS,
     )
@@ -63,40 +63,40 @@ def similarity_sums(ids: Tensor, weight: Tensor, vectors: Tensor) -> Tensor:
     return sums.sum(dim=0, dtype=torch.float64).view(n, width)[:, :k]
 
 
-@triton.jit
-def _link(u, shape, link: tl.constexpr):
-    """A link's value and slope at squared distances u."""
-    if link == 0:
-        value, slope = u, tl.full(u.shape, 1, u.dtype)
-    elif link == 1:
-        half = (shape + 1) / 2
-        value, slope = half * tl.log(1 + u / shape), half / (shape + u)
-    elif link == 2:
-        value, slope = tl.log(shape + u), 1 / (shape + u)
-    else:
-        value = tl.sqrt(tl.maximum(u, 1e-38))
-        slope = 0.5 / value
-    return value, slope
+@cache
+def _loss_of(link: Link, penalty: Penalty) -> Any:
+    """Compile the kernel of losses with a link and a penalty in its blanks."""
+    blanks = {
+        "link": _reading_shape(link.value),
+        "link_slope": _reading_shape(link.slope),
+        "penalty": _reading_shape(penalty.value),
+        "penalty_slope": _reading_shape(penalty.slope),
+    }
+    return triton.jit(fill(_loss, blanks))
 
 
-@triton.jit
-def _penalty(z, penalty: tl.constexpr):
-    """A penalty's value and slope at z."""
-    above = tl.maximum(z, 0)
-    if penalty == 0:
-        power = tl.exp(-tl.abs(z))
-        value, small = above + tl.log(1 + power), power / (1 + power)
-        slope = tl.where(z > 0, 1 - small, small)
-    elif penalty == 1:
-        # -log Phi(-z), and its derivative phi(z) / Phi(-z): neither may vanish in a tail.
-        slope = noise_residual(-z, 1)
-        tail = z * z / 2 - tl.log(libdevice.erfcx(above / SQRT_2) / 2)
-        value = tl.where(z > 0, tail, -libdevice.log1p(-libdevice.erfc(-z / SQRT_2) / 2))
-    elif penalty == 2:
-        value, slope = above, (z > 0).to(z.dtype)
-    else:
-        value, slope = above * above, 2 * above
-    return value, slope
+def _reading_shape(formula: Formula) -> Any:
+    """Translate a formula to a function of x and of where its shape numbers are."""
+    n_numbers = formula.__code__.co_argcount - 1
+    reading = fill(_READING[n_numbers], {"formula": TRITON.translate(formula)})
+    # Triton takes functions of one name for the same.
+    reading.__qualname__ += f"_of_{formula.__module__}_{formula.__qualname__}"
+    return triton.jit(reading)
+
+
+def _no_shape(x, shape):
+    return formula(x)
+
+
+def _one_number(x, shape):
+    return formula(x, tl.load(shape))
+
+
+def _two_numbers(x, shape):
+    return formula(x, tl.load(shape), tl.load(shape + 1))
+
+
+_READING = (_no_shape, _one_number, _two_numbers)
 
 
 @triton.jit
@@ -113,7 +113,6 @@ def _read_triplets(ids, m, width: tl.constexpr, block: tl.constexpr):
     return program, at, inside, anchor, near, far
 
 
-@triton.jit
 def _loss(
     ids,
     weight,
@@ -125,8 +124,8 @@ def _loss(
     n,
     copies,
     weighted: tl.constexpr,
-    link: tl.constexpr,
-    penalty: tl.constexpr,
+    n_link_shape: tl.constexpr,
+    n_penalty_shape: tl.constexpr,
     width: tl.constexpr,
     block: tl.constexpr,
 ):
@@ -134,10 +133,12 @@ def _loss(
     axis = tl.arange(0, width)[None, :]
     x = tl.load(points + anchor[:, None] * width + axis)
     to_near, to_far = x - tl.load(points + near), x - tl.load(points + far)
-    shape, margin = tl.load(constants), tl.load(constants + 1)
-    u, slope_near = _link(tl.sum(to_near * to_near, 1), shape, link)
-    v, slope_far = _link(tl.sum(to_far * to_far, 1), shape, link)
-    value, slope = _penalty(u - v + margin, penalty)
+    u, v = tl.sum(to_near * to_near, 1), tl.sum(to_far * to_far, 1)
+    slope_near, slope_far = link_slope(u, constants), link_slope(v, constants)
+    penalty_shape = constants + n_link_shape
+    margin = tl.load(penalty_shape + n_penalty_shape)
+    z = link(u, constants) - link(v, constants) + margin
+    value, slope = penalty(z, penalty_shape), penalty_slope(z, penalty_shape)
     w = inside.to(slope.dtype)
     if weighted:
         w = tl.load(weight + at, mask=inside, other=0).to(slope.dtype)
