@@ -28,7 +28,7 @@ from ordinate import (
 )
 from ordinate._device import choose_device, describe_device
 from ordinate.storage import stored
-from ordinate.stores import NO_WEIGHT, BlockedTriplets, Columns, DeviceTriplets, TripletStore
+from ordinate.stores import NO_WEIGHT, SentTriplets, MemoryColumns, DeviceTriplets, MemoryTriplets
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -53,7 +53,7 @@ def two_columns(draw):
         pairs.append(np.column_stack([near, far]).astype(np.int32))
         weights.append(rng.integers(1, 5, m) * 1.0 if weighted else NO_WEIGHT)
     scores = rng.normal(size=(len(pairs), n)) * draw(st.sampled_from([0.1, 1.0, 30.0]))
-    here = Columns(pairs, weights, n, backends.load("numpy"))
+    here = MemoryColumns(pairs, weights, n, backends.load("numpy"))
     return here, device_columns(pairs, weights, n), scores
 
 
@@ -107,14 +107,14 @@ def test_blocks_and_uploads_of_any_size(monkeypatch):
     weighted = Triplets(triplets.rows, weight=np.arange(1.0, 5001))
     loss = losses.get("ste")
     whole = [
-        HostTriplets.of(TripletStore.from_triplets(t), "torch-cpu") for t in (triplets, weighted)
+        HostTriplets.of(MemoryTriplets.from_triplets(t), "torch-cpu") for t in (triplets, weighted)
     ]
     sums = [store.loss(points, loss) for store in whole]
     curvature = whole[1].curvature(points, loss)
     monkeypatch.setattr(torch_, "BLOCK", 700)
     monkeypatch.setattr(triplets_store, "BLOCK", 301)
     for table, (value, gradient) in zip((triplets, weighted), sums, strict=True):
-        store = HostTriplets.of(TripletStore.from_triplets(table), "torch-cpu")
+        store = HostTriplets.of(MemoryTriplets.from_triplets(table), "torch-cpu")
         assert (table.rows == store.ids.numpy().T).all()
         new_value, new_gradient = store.loss(points, loss)
         assert new_value == pytest.approx(value, rel=1e-12)
@@ -126,8 +126,8 @@ def test_blocks_and_uploads_of_any_size(monkeypatch):
 def test_triplets_answer_what_those_in_memory_do():
     points = sample_points(50, 2, random_state=0)
     triplets = sample_triplets(points, 9000, random_state=0)
-    here = TripletStore.from_triplets(triplets)
-    there = DeviceTriplets.of(TripletStore.from_triplets(triplets), "torch-cpu")
+    here = MemoryTriplets.from_triplets(triplets)
+    there = DeviceTriplets.of(MemoryTriplets.from_triplets(triplets), "torch-cpu")
     assert (there.counts.numpy() == here.counts).all()
     assert len(there) == len(here)
     assert there.total == here.total
@@ -138,7 +138,7 @@ def test_triplets_answer_what_those_in_memory_do():
     assert there.n_passes == pytest.approx(1 / 9)
     assert there.sample(9000) is there
     apart = Triplets([[0, 1, 2], [3, 4, 5], [6, 7, 5]], n_items=9)
-    assert DeviceTriplets.of(TripletStore.from_triplets(apart), "torch-cpu").n_parts() == 2
+    assert DeviceTriplets.of(MemoryTriplets.from_triplets(apart), "torch-cpu").n_parts() == 2
 
 
 def test_single_precision_is_close():
@@ -146,7 +146,7 @@ def test_single_precision_is_close():
     triplets = sample_triplets(points, 9000, random_state=0)
     for name in losses.NAMES:
         double, single = (
-            HostTriplets.of(TripletStore.from_triplets(triplets), "torch-cpu", precision).loss(
+            HostTriplets.of(MemoryTriplets.from_triplets(triplets), "torch-cpu", precision).loss(
                 points, losses.get(name)
             )
             for precision in ("double", "single")
@@ -330,7 +330,7 @@ def test_files_larger_than_memory_go_to_the_device(monkeypatch, tmp_path, room, 
     monkeypatch.setattr(stored, "BLOCK", 1 << 10)
     monkeypatch.setattr(stored, "SMALLEST_BLOCK", 1 << 8)
     monkeypatch.setattr(device_store, "has_room", lambda device, n_bytes: room)
-    monkeypatch.setattr(storage.StoredTriplets, "load", None)
+    monkeypatch.setattr(storage.TripletFile, "load", None)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         loe = LOE(device="torch-cpu").fit(opened)
@@ -345,7 +345,7 @@ def test_samples_do_not_hold_on_to_their_blocks(monkeypatch):
     """At no time are more than a few blocks on the device."""
     triplets = sample_triplets(sample_points(40, 2, random_state=0), 60_000, random_state=0)
     monkeypatch.setattr(triplets_store, "BLOCK", 2000)
-    blocked = BlockedTriplets(TripletStore.from_triplets(triplets), "torch-cpu")
+    blocked = SentTriplets(MemoryTriplets.from_triplets(triplets), "torch-cpu")
     stores, alive = weakref.WeakSet(), []
     sample = DeviceTriplets.sample
 

@@ -11,7 +11,7 @@ from ordinate._checks import check_whole
 from ordinate.estimators.base import Embedder
 from ordinate.metrics import correct
 from ordinate.splits import TripletKFold
-from ordinate.storage import StoredTriplets
+from ordinate.storage import TripletFile
 from ordinate.stores import store_of
 from ordinate.triplets import Triplets
 
@@ -132,7 +132,7 @@ class Brief(NamedTuple):
         return self._asdict()
 
 
-def analyse_stored(estimator: Embedder, stored: StoredTriplets) -> Analysis:
+def analyse_stored(estimator: Embedder, stored: TripletFile) -> Analysis:
     """Fit a map to triplets in a file that is larger than memory; nothing is held out."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

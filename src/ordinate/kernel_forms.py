@@ -14,7 +14,7 @@ import numpy as np
 from ordinate._memory import available_memory
 from ordinate._parallel import blocks
 from ordinate.losses import Loss
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 
 ROWS = 1 << 18  # triplets that are summed at a time
 MATRICES = 8  # n x n arrays at the same time: K, its successor, the gradient, eigenvectors and work
@@ -62,7 +62,7 @@ def project_rank(n_components: int) -> Projection:
     return project
 
 
-def kernel_value(store: TripletStore, loss: Loss, K: np.ndarray) -> tuple[float, np.ndarray]:
+def kernel_value(store: MemoryTriplets, loss: Loss, K: np.ndarray) -> tuple[float, np.ndarray]:
     """Value and gradient (n, n) of a loss that is linear in squared distances."""
     n = len(K)
     diagonal = np.diag(K)
@@ -85,7 +85,7 @@ def kernel_value(store: TripletStore, loss: Loss, K: np.ndarray) -> tuple[float,
 
 
 def descend_kernel(
-    store: TripletStore,
+    store: MemoryTriplets,
     loss: Loss,
     project: Projection,
     *,
@@ -126,7 +126,7 @@ def descend_kernel(
     return FoundKernel(K, max_iter, False, history)
 
 
-def estimate_cost(store: TripletStore, loss: Loss, project: Projection) -> Cost:
+def estimate_cost(store: MemoryTriplets, loss: Loss, project: Projection) -> Cost:
     """Measure small problems and scale them up."""
     n = store.n_items
     small = min(n, TRIAL)
@@ -134,7 +134,7 @@ def estimate_cost(store: TripletStore, loss: Loss, project: Projection) -> Cost:
     began = time.perf_counter()
     project(trial + trial.T)
     projecting = (time.perf_counter() - began) * (n / small) ** 3
-    few = TripletStore(store.rows[:ROWS] % small, store.weight[:ROWS], small, store.backend)
+    few = MemoryTriplets(store.rows[:ROWS] % small, store.weight[:ROWS], small, store.backend)
     began = time.perf_counter()
     kernel_value(few, loss, np.zeros((small, small)))
     reading = (time.perf_counter() - began) * len(store) / len(few)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ordinate._arrays import beside, copy, dot, namespace, on_host
 from ordinate.losses import Loss
-from ordinate.stores import AnyTriplets
+from ordinate.stores import TripletStore
 
 MEMORY = 10  # steps that are remembered
 SAMPLE = 8  # triplets per item and dimension in the sample that tells the curvature
@@ -72,7 +72,7 @@ def two_loop(
 
 
 def minimise(
-    store: AnyTriplets,
+    store: TripletStore,
     loss: Loss,
     start: np.ndarray,
     *,
@@ -85,7 +85,7 @@ def minimise(
 
     Parameters
     ----------
-    store : TripletStore or DeviceTriplets
+    store : MemoryTriplets or DeviceTriplets
     loss : Loss
     start : ndarray, shape (n, d)
     regularization : float
@@ -135,7 +135,7 @@ def minimise(
 
 
 def minimise_in_batches(
-    store: AnyTriplets,
+    store: TripletStore,
     loss: Loss,
     start: np.ndarray,
     *,
@@ -171,7 +171,7 @@ def minimise_in_batches(
 
 
 def minimise_plainly(
-    store: AnyTriplets,
+    store: TripletStore,
     loss: Loss,
     start: np.ndarray,
     *,
@@ -211,7 +211,7 @@ def minimise_plainly(
     return Found(points, found.nit, bool(found.success), history)
 
 
-def _objective(store: AnyTriplets, loss: Loss, regularization: float) -> Objective:
+def _objective(store: TripletStore, loss: Loss, regularization: float) -> Objective:
     """Value and gradient of a loss over all triplets, with the ridge."""
 
     def evaluate(points: np.ndarray) -> tuple[float, np.ndarray]:
@@ -247,7 +247,7 @@ def _line_search(
 
 
 def block_inverse(
-    store: AnyTriplets, loss: Loss, points: np.ndarray, regularization: float
+    store: TripletStore, loss: Loss, points: np.ndarray, regularization: float
 ) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
     """Inverse of the curvature's diagonal blocks, and the Newton decrement that chance explains.
 

@@ -17,7 +17,7 @@ from ordinate._device import choose_device, describe_device
 from ordinate._memory import in_words
 from ordinate.inputs import as_triplets
 from ordinate.metrics import correct
-from ordinate.storage import StoredTriplets, find
+from ordinate.storage import TripletFile, find
 from ordinate.triplets import Triplets
 
 
@@ -52,7 +52,7 @@ class Embedder(BaseEstimator, ABC):
         self.labels_ = triplets.labels
         return triplets, n_components
 
-    def _triplets(self, X: Any) -> Triplets | StoredTriplets:
+    def _triplets(self, X: Any) -> Triplets | TripletFile:
         """Return the triplets: in memory, unless they are in a file that is too large for it."""
         stored = find(X, n_items=self.n_items)
         if stored is None:

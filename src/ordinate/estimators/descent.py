@@ -20,7 +20,7 @@ from ordinate.losses import Loss
 from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found
 from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import AnyTriplets, store_of
+from ordinate.stores import TripletStore, store_of
 
 WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
@@ -129,7 +129,7 @@ class GradientEmbedder(Embedder):
     def _loss(self, n_components: int) -> Loss:
         """Return the loss that the map minimises."""
 
-    def _store(self, triplets: Any) -> AnyTriplets:
+    def _store(self, triplets: Any) -> TripletStore:
         single = self.device_ != "torch-cpu" and self.tol >= SINGLE
         return store_of(
             triplets, self.backend, self.device_, precision="single" if single else "double"
@@ -139,7 +139,7 @@ class GradientEmbedder(Embedder):
         self,
         triplets: Any,
         start_triplets: Any,
-        store: AnyTriplets,
+        store: TripletStore,
         n_components: int,
         generator: np.random.Generator,
     ) -> Start:
@@ -208,7 +208,7 @@ class GradientEmbedder(Embedder):
         return int(np.clip(RACE_ROWS // min(n_rows, _race_rows(size)), 1, MOST_STARTS))
 
     def _race(
-        self, store: AnyTriplets, loss: Loss, starts: list[Start], options: dict
+        self, store: TripletStore, loss: Loss, starts: list[Start], options: dict
     ) -> tuple[int, Start]:
         """Find which start ends lowest, by descents on a sample, and from where to go on."""
         if len(starts) == 1:
@@ -234,7 +234,7 @@ class GradientEmbedder(Embedder):
         best = int(np.argmin(values))
         return best, Start("given", on_host(ends[best]))
 
-    def _descend(self, store: AnyTriplets, loss: Loss, start: Start, options: dict) -> Found:
+    def _descend(self, store: TripletStore, loss: Loss, start: Start, options: dict) -> Found:
         solver = self.solver
         if solver == "auto":
             many = len(store) >= GROWTH * BATCH * store.n_items * start.points.shape[1]
@@ -260,5 +260,5 @@ def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
     return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
 
 
-def _random(store: AnyTriplets, n_components: int, generator: np.random.Generator) -> Start:
+def _random(store: TripletStore, n_components: int, generator: np.random.Generator) -> Start:
     return Start("random", generator.normal(size=(store.n_items, n_components)))

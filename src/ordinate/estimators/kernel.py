@@ -22,7 +22,7 @@ from ordinate.kernel_forms import (
 )
 from ordinate.losses import Loss
 from ordinate.scaling import principal_axes
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 
 LONG = 120  # seconds that are worth a warning
 
@@ -52,7 +52,7 @@ class KernelEmbedder(Embedder):
         self.device_ = "cpu"
         tol = check_number("tol", self.tol, least=0)
         max_iter = check_whole("max_iter", self.max_iter)
-        store = TripletStore.from_triplets(triplets, self.backend)
+        store = MemoryTriplets.from_triplets(triplets, self.backend)
         loss, project = self._form(n_components)
         with single_threaded_blas():
             cost = estimate_cost(store, loss, project)

@@ -17,7 +17,7 @@ from ordinate.estimators.base import Embedder
 from ordinate.metrics import procrustes_error, triplet_error
 from ordinate.run_folder import versions
 from ordinate.simulate import sample_points, sample_triplets
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 from ordinate.triplets import Triplets
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def pace() -> float:
     from ordinate import losses
 
     points, triplets = uniform(1000, 2, 400_000, 0)
-    store = TripletStore.from_triplets(triplets)
+    store = MemoryTriplets.from_triplets(triplets)
     store.loss(points, losses.get("ste"))
     began = time.perf_counter()
     store.loss(points, losses.get("ste"))
