@@ -19,11 +19,11 @@ from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
 from ordinate.stores import (
     NO_WEIGHT,
+    DeviceTriplets,
+    MemoryColumns,
+    MemoryTriplets,
     SentColumns,
     SentTriplets,
-    MemoryColumns,
-    DeviceTriplets,
-    MemoryTriplets,
 )
 
 STE = losses.get("ste")

@@ -23,12 +23,12 @@ from ordinate.backends import torch_, triton_
 from ordinate.landmark import loe_of_columns
 from ordinate.optimise import minimise
 from ordinate.stores import (
-    SentColumns,
-    SentTriplets,
-    MemoryColumns,
     DeviceColumns,
     DeviceTriplets,
+    MemoryColumns,
     MemoryTriplets,
+    SentColumns,
+    SentTriplets,
 )
 from ordinate.stores import columns as columns_module
 from ordinate.stores import triplets as triplets_module

@@ -28,7 +28,7 @@ from ordinate import (
 )
 from ordinate._device import choose_device, describe_device
 from ordinate.storage import stored
-from ordinate.stores import NO_WEIGHT, SentTriplets, MemoryColumns, DeviceTriplets, MemoryTriplets
+from ordinate.stores import NO_WEIGHT, DeviceTriplets, MemoryColumns, MemoryTriplets, SentTriplets
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

@@ -15,6 +15,7 @@ from ordinate._writing import whole_file
 from ordinate.drawing import COLOURS
 from ordinate.estimators.base import Embedder
 from ordinate.metrics import procrustes_error, triplet_error
+from ordinate.optimise import Step
 from ordinate.run_folder import versions
 from ordinate.simulate import sample_points, sample_triplets
 from ordinate.stores import MemoryTriplets
@@ -110,20 +111,14 @@ def track(model: Embedder, points: np.ndarray, *args: Any, **kwargs: Any) -> Tra
     paused = 0.0
     began = time.perf_counter()
 
-    def watch(*state: Any) -> None:
+    def note(step: Step) -> None:
         nonlocal paused
         here = time.perf_counter()
-        found = next(part for part in state if isinstance(part, np.ndarray))
-        if found.shape == points.shape:
-            curve.append((here - began - paused, error_of(found, points)))
-        else:  # inner products: their leading eigenvectors are the map
-            values, vectors = np.linalg.eigh(found)
-            d = points.shape[1]
-            leading = vectors[:, -d:] * np.sqrt(np.maximum(values[-d:], 0))
-            curve.append((here - began - paused, error_of(leading, points)))
+        curve.append((here - began - paused, error_of(step.embedding, points)))
         paused += time.perf_counter() - here
 
-    model.__dict__["_watch"] = watch
+    if "callback" in model.get_params():  # LOE has no steps
+        model.set_params(callback=note)
     model.fit(*args, **kwargs)
     seconds = time.perf_counter() - began - paused
     error = error_of(model.embedding_, points)

@@ -58,7 +58,7 @@ class TripletPasses(ABC):
         return self._pass("similarity_sums", vectors)
 
     def _pass(self, kernel: str, points: Array, *arguments: Any) -> Any:
-        self._count_pass(1.0)
+        self.count_pass()
         return self._sum(kernel, points, *arguments)
 
     @abstractmethod
@@ -69,10 +69,11 @@ class TripletPasses(ABC):
         """Return points in the precision of a loss's terms."""
         return points
 
-    def _count_pass(self, share: float) -> None:
+    def count_pass(self, share: float = 1.0) -> None:
+        """Count a pass, or a share of one; of the store that this is a sample of, too."""
         self.n_passes += share
         if self.whole is not None:
-            self.whole._count_pass(share * len(self) / len(self.whole))
+            self.whole.count_pass(share * len(self) / len(self.whole))
 
 
 class MemoryTriplets(TripletPasses):
