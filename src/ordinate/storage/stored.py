@@ -17,7 +17,7 @@ from ordinate._checks import check_whole
 from ordinate._memory import memory_size
 from ordinate._parallel import ahead, blocks, in_order, n_threads, sub_blocks
 from ordinate.rows import bad_row
-from ordinate.storage.files import Fingerprint, check_space, check_unchanged
+from ordinate.storage.files import Fingerprint, check_space, check_unchanged, remove
 from ordinate.storage.grouped import FolderFile, GroupedFile
 from ordinate.storage.look import Survey, survey_of
 from ordinate.storage.tables import PlainFile
@@ -368,9 +368,15 @@ class PlainTriplets(TripletFile):
     @cached_property
     def _sorted(self) -> GroupedTriplets:
         folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        regroup(self, folder / "grouped")
-        return GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
+        try:
+            regroup(self, folder / "grouped")
+            copy = GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
+        except BaseException:
+            remove(folder)
+            raise
+        # Not with this object: a fit may hold on to the copy alone.
+        weakref.finalize(copy, shutil.rmtree, folder, ignore_errors=True)
+        return copy
 
 
 def regroup(stored: TripletFile, target: Path, labels: list | None = None) -> None:
