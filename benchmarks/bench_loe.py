@@ -62,7 +62,7 @@ def growth() -> None:
         pairs = np.column_stack([near, (near + rng.integers(1, n, size=m, dtype=np.int32)) % n])
         columns = MemoryColumns([pairs.astype(np.int32)], [np.empty(0)], n, backends.load())
         scores = {0: rng.normal(size=n).astype(np.float32)}
-        counts = best_time(lambda columns=columns: columns.counts(np.float32))
+        counts = best_time(lambda columns=columns: columns.counts())
         gradient = best_time(lambda columns=columns, scores=scores: columns.gradient(scores, btl))
         print(
             f"| {n:,} | {counts / m * 1e9:.2f} | {gradient / m * 1e9:.2f} "

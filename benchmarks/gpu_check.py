@@ -209,7 +209,7 @@ def sent_in_blocks() -> None:
         pairs = list(zip(blocked.counts(), resident.counts(), strict=True))
         ours, twin = blocked.gradient(scores, btl), resident.gradient(scores, btl)
         pairs += [(ours[i], twin[i]) for i in range(len(landmarks))]
-        pairs += [(store.information(3, scores[3], btl) for store in (blocked, resident))]
+        pairs += [(store.information(scores, btl)[3] for store in (blocked, resident))]
         report(f"columns in blocks{kind}", max(difference(*pair) for pair in pairs), 1e-11)
         store = MemoryTriplets.from_triplets(triplets)
         resident, blocked = DeviceTriplets.of(store, "cuda:0"), SentTriplets(store, "cuda:0")
