@@ -24,6 +24,7 @@ from ordinate import (
     sample_points,
     sample_triplets,
 )
+from ordinate.cli.fit import plain
 
 GRADIENT = [STE, TSTE, CKL, GNMDS, SOE]
 KERNEL = [STEKer, STEProj, GNMDSKer]
@@ -176,3 +177,9 @@ def test_the_map_comes_from_the_device():
     rows = sample_triplets(sample_points(20, 2, random_state=0), 2000, random_state=0).rows
     _, steps = fit(STE, Triplets(rows), device="torch-cpu", start="random", max_iter=2)
     assert isinstance(steps[-1].embedding, np.ndarray)
+
+
+def test_it_is_not_among_the_settings_of_a_run():
+    settings = plain(STE(callback=print, tol=1e-3).get_params(deep=False))
+    assert settings["tol"] == 1e-3
+    assert "callback" not in settings
