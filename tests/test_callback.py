@@ -141,6 +141,24 @@ def test_true_leaves_out_the_starts_to_come(triplets):
     assert [step.iteration for step in steps].count(0) == 3
 
 
+@pytest.mark.parametrize("solver", ["blocks", "batches"])
+def test_true_where_a_start_has_converged(solver, triplets):
+    """The last step of the first start, or of its first batch, is the last of the fit."""
+    options = {"n_starts": 3, "start": "random", "solver": solver}
+    _, steps = fit(STE, triplets, **options)
+    end = [step.left <= 1 for step in steps].index(True)
+
+    told = []
+
+    def stop(step):
+        told.append(step)
+        return step.left <= 1
+
+    model = STE(callback=stop, random_state=0, **options).fit(triplets)
+    assert len(told) == end + 1
+    assert model.converged_ == (solver == "blocks")
+
+
 def test_races_between_starts_are_not_told():
     """Descents on a sample, to choose a start: the callback sees the one that follows."""
     triplets = sample_triplets(sample_points(12, 2, random_state=0), 3000, random_state=0)

@@ -155,7 +155,7 @@ def minimise(
         left = decrement / max(tol * chance, TINY)
         stopped = watch is not None and watch(step, value / total, points, left)
         if decrement <= tol * chance + ROUNDING * value:
-            return Found(points, step, True, history)
+            return Found(points, step, True, history, stopped)
         if stopped:
             return Found(points, step, False, history, stopped)
         taken = _line_search(evaluate, points, value, direction, decrement)
@@ -211,7 +211,7 @@ def minimise_in_batches(
         history += found.history
         if found.stopped:
             break
-    return Found(points, n_iter, found.converged, history, found.stopped)
+    return Found(points, n_iter, found.converged and batch is store, history, found.stopped)
 
 
 def _counting_from(n_iter: int, watch: Watch | None) -> Watch | None:
@@ -307,9 +307,9 @@ def block_inverse(
     """Inverse of the curvature's diagonal blocks, and the Newton decrement that chance explains.
 
     Both from a sample of the triplets, scaled up to all of them, which are ``scale`` times as many.
-    By chance the gradient at the
-    truth has each item's summed outer products G as its covariance, so that the decrement is the
-    sum of tr(F^-1 G) over items, F their blocks: the number of coordinates for a likelihood.
+    By chance the gradient at the truth has each item's summed outer products G as its covariance,
+    so that the decrement is the sum of tr(F^-1 G) over items, F their blocks: the number of
+    coordinates for a likelihood.
     """
     d = points.shape[1]
     F, G = sample.curvature(points, loss)
