@@ -1,14 +1,16 @@
 """Every store through the same cases: what the two protocols of ordinate.stores promise."""
 
 import inspect
+import pickle
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
-from ordinate import Triplets, losses, noise, storage, threads
+from ordinate import Triplets, backends, losses, noise, storage, threads
 from ordinate._arrays import beside, on_host
 from ordinate.backends import numpy_
+from ordinate.ranking import rank_columns
 from ordinate.storage import stored
 from ordinate.stores import (
     ColumnStore,
@@ -26,6 +28,7 @@ from ordinate.stores import (
     sampling,
     triplets,
 )
+from ordinate.stores.columns import ColumnPasses
 
 WITH_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 ON_HOST = ["memory", "folder", "file.parquet", "rows.npy"]
@@ -421,6 +424,41 @@ def test_runs_that_are_taken_block_by_block(n_rows, size):
 
 
 # The contract itself
+
+
+class PartsElsewhere(ColumnPasses):
+    """Columns in parts that only pickles reach, as on a cluster: a map over them, and a sum."""
+
+    def __init__(self, host):
+        self.host, self.n_items, self.sizes = host, host.n_items, host.sizes
+        self.weighted, self.n_parts = host.weighted, host.n_parts
+
+    def sample(self, size):
+        return self.host.sample(size)
+
+    def _sum(self, kernel, arguments):
+        totals = {}
+        for i, own in arguments.items():
+            for part in columns.column_parts(self.sizes[i], self.n_items):
+                there = pickle.dumps((kernel, self.host.pairs[i][part], own))
+                task, pairs, asked_with = pickle.loads(there)
+                sums = task(backends.load(), pairs, NO_WEIGHT, *asked_with)
+                totals[i] = totals[i] + sums if i in totals else sums
+        return totals
+
+
+def test_a_store_is_a_map_over_parts_and_a_sum(monkeypatch):
+    """One method is enough for LOE's scores, to the same bits; what it sends can be pickled."""
+    monkeypatch.setattr(columns, "SMALLEST_PART", 200)
+    table, landmarks = some_triplets(20_000), np.arange(5)
+    host = MemoryColumns.from_triplets(table, landmarks)
+    known, found = (
+        rank_columns(store, noise.get("btl"), owners=landmarks, tol=1e-8)
+        for store in (host, PartsElsewhere(host))
+    )
+    assert np.array_equal(found.scores, known.scores)
+    assert np.array_equal(found.information, known.information)
+    assert found.n_passes == known.n_passes > 3
 
 
 def promised(protocol):
