@@ -19,11 +19,11 @@ from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
 from ordinate.stores import (
     NO_WEIGHT,
-    BlockedColumns,
-    BlockedTriplets,
-    Columns,
     DeviceTriplets,
-    TripletStore,
+    MemoryColumns,
+    MemoryTriplets,
+    SentColumns,
+    SentTriplets,
 )
 
 STE = losses.get("ste")
@@ -172,8 +172,8 @@ def sent_in_blocks() -> None:
         pairs = columns.pairs.cpu().numpy()
         whole = fit_loe(columns, landmarks)
         columns = None  # so that its memory is free
-        host = Columns(np.split(pairs, 5), [NO_WEIGHT] * 5, n, backends.load())
-        blocked = BlockedColumns(host, "cuda:0")
+        host = MemoryColumns(np.split(pairs, 5), [NO_WEIGHT] * 5, n, backends.load())
+        blocked = SentColumns(host, "cuda:0")
         sent = median_time(lambda: fit_loe(blocked, landmarks), repeats=3)  # noqa: B023
         row("LOE fit", n, len(pairs), pairs.nbytes, resident, sent, passes=2)
         same = np.abs(fit_loe(blocked, landmarks) - whole).max()
@@ -187,8 +187,8 @@ def sent_in_blocks() -> None:
         for column, ids in zip(rows.T, store.ids, strict=True):
             column[:] = ids.cpu().numpy()
         store = None  # so that its memory is free
-        blocked = BlockedTriplets(
-            TripletStore(rows, NO_WEIGHT, n, backends.load()), "cuda:0", "single"
+        blocked = SentTriplets(
+            MemoryTriplets(rows, NO_WEIGHT, n, backends.load()), "cuda:0", "single"
         )
         sent = median_time(lambda: blocked.loss(at, STE), repeats=3)  # noqa: B023
         row("STE pass", n, m, rows.nbytes, resident, sent, passes=1)

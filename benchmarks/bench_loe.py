@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from ordinate import LOE, backends, noise, procrustes_error, sample_points, sample_triplets
 from ordinate._parallel import single_threaded_blas
 from ordinate.ranking import rank_columns
-from ordinate.stores import Columns
+from ordinate.stores import MemoryColumns
 
 
 def data(n: int, c: float, landmarks: int):
@@ -60,9 +60,9 @@ def growth() -> None:
         rng = np.random.default_rng(0)
         near = rng.integers(n, size=m, dtype=np.int32)
         pairs = np.column_stack([near, (near + rng.integers(1, n, size=m, dtype=np.int32)) % n])
-        columns = Columns([pairs.astype(np.int32)], [np.empty(0)], n, backends.load())
+        columns = MemoryColumns([pairs.astype(np.int32)], [np.empty(0)], n, backends.load())
         scores = {0: rng.normal(size=n).astype(np.float32)}
-        counts = best_time(lambda columns=columns: columns.counts(np.float32))
+        counts = best_time(lambda columns=columns: columns.counts())
         gradient = best_time(lambda columns=columns, scores=scores: columns.gradient(scores, btl))
         print(
             f"| {n:,} | {counts / m * 1e9:.2f} | {gradient / m * 1e9:.2f} "
@@ -74,7 +74,7 @@ def against_scipy() -> None:
     heading("The rankings alone against scipy's L-BFGS, n = 1e4, c = 50, 5 landmarks")
     _, triplets = data(10_000, 50, 5)
     landmarks = np.unique(triplets.rows[:, 0])
-    columns = Columns.from_triplets(triplets, landmarks)
+    columns = MemoryColumns.from_triplets(triplets, landmarks)
     btl = noise.get("btl")
     with single_threaded_blas():
         exact = rank_columns(columns, btl, owners=landmarks, tol=1e-20).scores

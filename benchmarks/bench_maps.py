@@ -14,6 +14,7 @@ from _measure import heading
 
 from ordinate import LOE, STE, align, n_landmarks, procrustes_error, sample_points
 from ordinate import sample_triplets as sample
+from ordinate.optimise import Step
 
 
 def timed_fit(model: STE, truth: np.ndarray, *args, **kwargs) -> dict:
@@ -21,14 +22,14 @@ def timed_fit(model: STE, truth: np.ndarray, *args, **kwargs) -> dict:
     track, paused = [], 0.0
     began = time.perf_counter()
 
-    def watch(value: float, points: np.ndarray, left: float) -> None:
+    def note(step: Step) -> None:
         nonlocal paused
         here = time.perf_counter()
-        error = procrustes_error(points, truth, relative=True)
+        error = procrustes_error(step.embedding, truth, relative=True)
         track.append((here - began - paused, error))
         paused += time.perf_counter() - here
 
-    model._watch = watch
+    model.set_params(callback=note)
     model.fit(*args, **kwargs)
     total = time.perf_counter() - began - paused
     final = procrustes_error(model.embedding_, truth, relative=True)

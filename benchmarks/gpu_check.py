@@ -25,12 +25,12 @@ from ordinate.backends import torch_, triton_
 from ordinate.landmark import loe_of_columns
 from ordinate.optimise import minimise
 from ordinate.stores import (
-    BlockedColumns,
-    BlockedTriplets,
-    Columns,
     DeviceColumns,
     DeviceTriplets,
-    TripletStore,
+    MemoryColumns,
+    MemoryTriplets,
+    SentColumns,
+    SentTriplets,
 )
 from ordinate.stores import columns as columns_module
 from ordinate.stores import triplets as triplets_module
@@ -214,17 +214,17 @@ def sent_in_blocks() -> None:
         about = sample_triplets(points, 300_000, design="landmarks", landmarks=8, random_state=0)
         weight = rng.random(300_000) + 0.5 if weighted else None
         triplets = Triplets(about.rows, n_items=3000, weight=weight)
-        host = Columns.from_triplets(triplets, np.unique(about.rows[:, 0]))
-        resident, blocked = DeviceColumns.of(host, "cuda:0"), BlockedColumns(host, "cuda:0")
+        host = MemoryColumns.from_triplets(triplets, np.unique(about.rows[:, 0]))
+        resident, blocked = DeviceColumns.of(host, "cuda:0"), SentColumns(host, "cuda:0")
         scores = dict(enumerate(torch.from_numpy(rng.normal(size=(8, 3000))).cuda()))
         btl = noise.get("btl")
         pairs = list(zip(blocked.counts(), resident.counts(), strict=True))
         ours, twin = blocked.gradient(scores, btl), resident.gradient(scores, btl)
         pairs += [(ours[i], twin[i]) for i in range(len(landmarks))]
-        pairs += [(store.information(3, scores[3], btl) for store in (blocked, resident))]
+        pairs += [(store.information(scores, btl)[3] for store in (blocked, resident))]
         report(f"columns in blocks{kind}", max(difference(*pair) for pair in pairs), 1e-11)
-        store = TripletStore.from_triplets(triplets)
-        resident, blocked = DeviceTriplets.of(store, "cuda:0"), BlockedTriplets(store, "cuda:0")
+        store = MemoryTriplets.from_triplets(triplets)
+        resident, blocked = DeviceTriplets.of(store, "cuda:0"), SentTriplets(store, "cuda:0")
         at = torch.from_numpy(points).cuda()
         pairs = [(blocked.counts, resident.counts)]
         for name in losses.NAMES:

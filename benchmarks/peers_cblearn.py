@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from ordinate import CKL, GNMDS, SOE, STE, TSTE, Triplets, procrustes_error, sample_points
 from ordinate import sample_triplets as sample
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 
 
 def methods(d: int) -> dict:
@@ -42,7 +42,7 @@ def seconds_of(fit) -> float:
 def compare(title: str, rows: np.ndarray, truth: np.ndarray | None, names: list[str]) -> None:
     n = int(rows.max()) + 1
     triplets = Triplets(rows, n_items=n)
-    store = TripletStore.from_triplets(triplets)
+    store = MemoryTriplets.from_triplets(triplets)
     print(f"\n{title}: {n:,} items, {len(rows):,} triplets\n")
     print(
         "| loss | ours, s | strict, s | cblearn, s | ratio | loss | strict | cblearn | error | "

@@ -12,7 +12,7 @@ import numpy as np
 from ordinate import losses, sample_points
 from ordinate.metrics import procrustes_error
 from ordinate.simulate import sample_triplets
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 
 
 def main(device: str, n: int, c: float) -> None:
@@ -22,7 +22,7 @@ def main(device: str, n: int, c: float) -> None:
 
     truth = sample_points(n, 2, random_state=0)
     triplets = sample_triplets(truth, round(c * n * np.log(n)), random_state=1)
-    store = TripletStore.from_triplets(triplets)
+    store = MemoryTriplets.from_triplets(triplets)
     ours = STE(device="torch-cpu" if device == "cpu" else device, n_starts=1, random_state=0)
     peer = embedding.STE(2, backend="torch", device=device, random_state=0)
     ours.fit(triplets)  # compiles kernels, warms the device up

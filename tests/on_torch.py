@@ -1,10 +1,9 @@
 """Stores on a device that take and give arrays of NumPy, so that the tests of others run on them."""
 
-import numpy as np
 import torch
 
 from ordinate._arrays import on_host
-from ordinate.stores import DeviceColumns, DeviceTriplets
+from ordinate.stores import DeviceTriplets
 
 
 class HostTriplets(DeviceTriplets):
@@ -17,13 +16,3 @@ class HostTriplets(DeviceTriplets):
 
     def similarity(self, vectors):
         return on_host(super().similarity(torch.from_numpy(vectors)))
-
-
-def device_columns(pairs, weights, n_items):
-    """Columns on torch's CPU, from what Columns takes."""
-    return DeviceColumns(
-        torch.from_numpy(np.concatenate(pairs).astype(np.int32)),
-        torch.from_numpy(np.concatenate([np.empty(0), *weights])),
-        [len(column) for column in pairs],
-        n_items,
-    )

@@ -1,12 +1,9 @@
 """What runs on a GPU, on torch's CPU: stores against those in memory, fits against fits."""
 
 import warnings
-import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import ordinate
 from ordinate import (
@@ -16,9 +13,7 @@ from ordinate import (
     STEKer,
     Triplets,
     _arrays,
-    backends,
     losses,
-    noise,
     procrustes_error,
     sample_points,
     sample_triplets,
@@ -26,117 +21,15 @@ from ordinate import (
 )
 from ordinate._device import choose_device, describe_device
 from ordinate.storage import stored
-from ordinate.stores import NO_WEIGHT, BlockedTriplets, Columns, DeviceTriplets, TripletStore
+from ordinate.stores import MemoryTriplets
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from on_torch import HostTriplets, device_columns  # noqa: E402
+from on_torch import HostTriplets  # noqa: E402
 
-from ordinate.backends import torch_  # noqa: E402
 from ordinate.stores import columns as columns_store  # noqa: E402
 from ordinate.stores import device as device_store  # noqa: E402
 from ordinate.stores import triplets as triplets_store  # noqa: E402
-
-
-@st.composite
-def two_columns(draw):
-    """The same columns in memory, by plain NumPy, and on torch's CPU; and scores for them."""
-    n = draw(st.integers(2, 20))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    weighted = draw(st.booleans())
-    pairs, weights = [], []
-    for m in draw(st.lists(st.integers(1, 700), min_size=1, max_size=3)):
-        near = rng.integers(n, size=m)
-        far = (near + 1 + rng.integers(n - 1, size=m)) % n
-        pairs.append(np.column_stack([near, far]).astype(np.int32))
-        weights.append(rng.integers(1, 5, m) * 1.0 if weighted else NO_WEIGHT)
-    scores = rng.normal(size=(len(pairs), n)) * draw(st.sampled_from([0.1, 1.0, 30.0]))
-    here = Columns(pairs, weights, n, backends.load("numpy"))
-    return here, device_columns(pairs, weights, n), scores
-
-
-@given(two_columns(), st.sampled_from(noise.NAMES))
-def test_columns_give_the_same_sums(stores, model):
-    here, there, scores = stores
-    f, tensor = noise.get(model), torch.from_numpy(scores)
-    assert len(there) == len(here)
-    assert (there.sizes == here.sizes).all()
-    for ours, twin in zip(there.counts(), here.counts(), strict=True):
-        assert (ours.numpy() == twin).all()
-    size = 1 + np.abs(scores).max()
-    ours = there.gradient(dict(enumerate(tensor)), f)
-    for i, twin in here.gradient(dict(enumerate(scores)), f).items():
-        assert ours[i].numpy() == pytest.approx(twin, abs=1e-11 * size * here.sizes[i])
-        assert there.information(i, tensor[i], f).numpy() == pytest.approx(
-            here.information(i, scores[i], f), rel=1e-9, abs=1e-12
-        )
-    one = there.gradient({len(there) - 1: tensor[-1]}, f)
-    assert torch.equal(one[len(there) - 1], ours[len(there) - 1])
-    values = np.cos(np.arange(scores.size)).reshape(scores.shape)
-    sums = there.weighted_by_information(tensor, f).neighbour_sums(torch.from_numpy(values))
-    twin = here.weighted_by_information(scores, f).neighbour_sums(values)
-    assert sums.numpy() == pytest.approx(twin, abs=1e-9)
-
-
-@given(two_columns(), st.integers(1, 300))
-def test_samples_and_parts_are_the_same(stores, size):
-    here, there, _ = stores
-    n_compared = np.array([len(np.unique(column)) for column in here.pairs])
-    assert (there.n_parts(n_compared) == here.n_parts(n_compared)).all()
-    few_here, few_there = here.sample(size), there.sample(size)
-    assert (few_here.sizes == few_there.sizes).all()
-    rows = np.concatenate(few_here.pairs).view(np.int32)
-    assert (few_there.pairs.numpy() == rows).all()
-    assert (few_there.weight.numpy() == np.concatenate(few_here.weights)).all()
-
-
-def test_long_chains_are_one_part():
-    """Labels must travel: 5000 items in a row, in the order that is worst for them."""
-    n = 5000
-    chain = np.column_stack([np.arange(n - 1, 0, -1), np.arange(n - 2, -1, -1)])
-    apart = np.column_stack([np.arange(0, n, 2), np.arange(1, n, 2)])
-    columns = device_columns([chain, apart], [NO_WEIGHT] * 2, n)
-    assert columns.n_parts(np.array([n, n])).tolist() == [1, n // 2]
-
-
-def test_blocks_and_uploads_of_any_size(monkeypatch):
-    points = sample_points(40, 3, random_state=0)
-    triplets = sample_triplets(points, 5000, random_state=0)
-    weighted = Triplets(triplets.rows, weight=np.arange(1.0, 5001))
-    loss = losses.get("ste")
-    whole = [
-        HostTriplets.of(TripletStore.from_triplets(t), "torch-cpu") for t in (triplets, weighted)
-    ]
-    sums = [store.loss(points, loss) for store in whole]
-    curvature = whole[1].curvature(points, loss)
-    monkeypatch.setattr(torch_, "BLOCK", 700)
-    monkeypatch.setattr(triplets_store, "BLOCK", 301)
-    for table, (value, gradient) in zip((triplets, weighted), sums, strict=True):
-        store = HostTriplets.of(TripletStore.from_triplets(table), "torch-cpu")
-        assert (table.rows == store.ids.numpy().T).all()
-        new_value, new_gradient = store.loss(points, loss)
-        assert new_value == pytest.approx(value, rel=1e-12)
-        assert new_gradient == pytest.approx(gradient, rel=1e-9, abs=1e-9)
-    for block, twin in zip(store.curvature(points, loss), curvature, strict=True):
-        assert block == pytest.approx(twin, rel=1e-9, abs=1e-9)
-
-
-def test_triplets_answer_what_those_in_memory_do():
-    points = sample_points(50, 2, random_state=0)
-    triplets = sample_triplets(points, 9000, random_state=0)
-    here = TripletStore.from_triplets(triplets)
-    there = DeviceTriplets.of(TripletStore.from_triplets(triplets), "torch-cpu")
-    assert (there.counts.numpy() == here.counts).all()
-    assert len(there) == len(here)
-    assert there.total == here.total
-    assert there.n_parts() == 1
-    few = there.sample(1000)
-    assert len(few) == len(here.sample(1000))
-    few.loss(torch.from_numpy(points), losses.get("ste"))
-    assert there.n_passes == pytest.approx(1 / 9)
-    assert there.sample(9000) is there
-    apart = Triplets([[0, 1, 2], [3, 4, 5], [6, 7, 5]], n_items=9)
-    assert DeviceTriplets.of(TripletStore.from_triplets(apart), "torch-cpu").n_parts() == 2
 
 
 def test_single_precision_is_close():
@@ -144,7 +37,7 @@ def test_single_precision_is_close():
     triplets = sample_triplets(points, 9000, random_state=0)
     for name in losses.NAMES:
         double, single = (
-            HostTriplets.of(TripletStore.from_triplets(triplets), "torch-cpu", precision).loss(
+            HostTriplets.of(MemoryTriplets.from_triplets(triplets), "torch-cpu", precision).loss(
                 points, losses.get(name)
             )
             for precision in ("double", "single")
@@ -304,7 +197,7 @@ def test_files_larger_than_memory_go_to_the_device(monkeypatch, tmp_path, room, 
     monkeypatch.setattr(stored, "BLOCK", 1 << 10)
     monkeypatch.setattr(stored, "SMALLEST_BLOCK", 1 << 8)
     monkeypatch.setattr(device_store, "has_room", lambda device, n_bytes: room)
-    monkeypatch.setattr(storage.StoredTriplets, "load", None)
+    monkeypatch.setattr(storage.TripletFile, "load", None)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         loe = LOE(device="torch-cpu").fit(opened)
@@ -313,22 +206,3 @@ def test_files_larger_than_memory_go_to_the_device(monkeypatch, tmp_path, room, 
     assert loe.embedding_ == pytest.approx(LOE().fit(triplets).embedding_, abs=1e-5)
     known = STE(tol=1e-9, random_state=0).fit(triplets).embedding_
     assert ste.embedding_ == pytest.approx(known, abs=1e-3)
-
-
-def test_samples_do_not_hold_on_to_their_blocks(monkeypatch):
-    """At no time are more than a few blocks on the device."""
-    triplets = sample_triplets(sample_points(40, 2, random_state=0), 60_000, random_state=0)
-    monkeypatch.setattr(triplets_store, "BLOCK", 2000)
-    blocked = BlockedTriplets(TripletStore.from_triplets(triplets), "torch-cpu")
-    stores, alive = weakref.WeakSet(), []
-    sample = DeviceTriplets.sample
-
-    def watched(self, *arguments):
-        stores.add(self)
-        alive.append(len(stores))
-        return sample(self, *arguments)
-
-    monkeypatch.setattr(DeviceTriplets, "sample", watched)
-    assert len(blocked.sample(600)) == 600
-    assert len(alive) == 30
-    assert max(alive) <= 3

@@ -28,7 +28,7 @@ from ordinate import (
 )
 from ordinate.optimise import SOLVERS
 from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 
 ALL = [STE, TSTE, CKL, GNMDS, SOE]
 
@@ -60,7 +60,7 @@ def test_fit_and_its_attributes(data, method):
     assert model.start_.name == "spectral"
     assert model.start_.gap > 1.5
     assert procrustes_error(model.embedding_, points, relative=True, scale=True) < 0.25
-    store = TripletStore.from_triplets(triplets)
+    store = MemoryTriplets.from_triplets(triplets)
     value = store.loss(model.embedding_, model._loss(2))[0] / len(triplets)
     assert value == pytest.approx(model.loss_, rel=1e-9)
 
@@ -125,7 +125,7 @@ def test_auto_takes_landmarks_for_what_they_are(data):
     model = STE().fit(about_landmarks)
     assert model.start_.name == "loe"
     # Finished on its own triplets, LOE's map reaches the joint maximum of the likelihood.
-    store = TripletStore.from_triplets(about_landmarks)
+    store = MemoryTriplets.from_triplets(about_landmarks)
     alone = store.loss(LOE().fit(about_landmarks).embedding_, losses.get("ste"))[0] / len(store)
     assert model.loss_ < alone
     assert STE().fit(triplets).start_.name == "spectral"
@@ -323,7 +323,7 @@ def test_model_selection(data):
 
 def test_the_spectral_start_is_the_map_up_to_scale():
     points, triplets = uniform_data(n=400, m=800_000)
-    store = TripletStore.from_triplets(triplets)
+    store = MemoryTriplets.from_triplets(triplets)
     for seed in (0, 1):
         start = spectral_start(store, 2, np.random.default_rng(seed))
         assert procrustes_error(start.points, points, scale=True, relative=True) < 0.25
@@ -359,7 +359,7 @@ def test_loe_finished_on_its_own_triplets():
 def test_the_loss_is_told_without_the_ridge():
     _, triplets = uniform_data(n=30, m=300)
     model = STE(regularization=2.0, random_state=0).fit(triplets)
-    store = TripletStore.from_triplets(triplets)
+    store = MemoryTriplets.from_triplets(triplets)
     mean = store.loss(model.embedding_, losses.get("ste"))[0] / len(triplets)
     assert model.loss_ == pytest.approx(mean, rel=1e-9)
     assert model.history_[-1] > model.loss_

@@ -15,7 +15,7 @@ from ordinate import (
     sample_points,
     sample_triplets,
 )
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 
 FORMS = [STEKer, STEProj, GNMDSKer]
 
@@ -32,7 +32,7 @@ def test_the_gradient_is_the_finite_difference(name, weighted):
     rng = np.random.default_rng(0)
     rows = rng.random((60, 6)).argsort(axis=1)[:, :3]
     weight = rng.random(60) + 0.5 if weighted else None
-    store = TripletStore.from_triplets(Triplets(rows, n_items=6, weight=weight))
+    store = MemoryTriplets.from_triplets(Triplets(rows, n_items=6, weight=weight))
     A = rng.normal(size=(6, 6))
     K = A @ A.T
     value, G = kernel_forms.kernel_value(store, losses.get(name), K)

@@ -316,3 +316,25 @@ def test_consistency(distribution, recovery):
     assert (np.diff(errors) < 0).all()
     assert slope == pytest.approx(-0.5, abs=0.12)
     assert errors[-1] < 0.1
+
+
+@pytest.mark.parametrize("landmarks", ["auto", 8])
+def test_rows_are_grouped_once(landmarks, monkeypatch):
+    """For the choice of landmarks, and for their columns, however many are considered."""
+    from ordinate import triplets as table
+
+    points = sample_points(100, 2, random_state=0)
+    triplets = sample_triplets(points, 40_000, design="landmarks", landmarks=12, random_state=0)
+    triplets = triplets[np.random.default_rng(0).permutation(len(triplets))]
+    calls, group = [], table.group_by_anchor
+    monkeypatch.setattr(
+        table, "group_by_anchor", lambda *a, **options: calls.append(1) or group(*a, **options)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of triplets that were not used
+        LOE(landmarks=landmarks).fit(triplets)
+    assert len(calls) == 1
+    grouped, starts = triplets.grouped()
+    assert grouped.grouped().triplets is grouped
+    assert grouped.grouped().starts is starts
+    assert (grouped[::-1].grouped().triplets.rows[:, 0] == grouped.rows[:, 0]).all()

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from ordinate import CKL, GNMDS, SOE, STE, TSTE, losses, procrustes_error, sample_points
 from ordinate import sample_triplets as sample
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 from ordinate.triplets import Triplets
 
 LOSSES = {
@@ -46,11 +46,11 @@ def loss(request):
 
 def store_of(triplets, backend):
     if backend != "torch":
-        return TripletStore.from_triplets(triplets, backend)
+        return MemoryTriplets.from_triplets(triplets, backend)
     pytest.importorskip("torch", reason="torch is not installed")
     from on_torch import HostTriplets
 
-    return HostTriplets.of(TripletStore.from_triplets(triplets), "torch-cpu")
+    return HostTriplets.of(MemoryTriplets.from_triplets(triplets), "torch-cpu")
 
 
 BACKENDS = ["numpy", "numba", "torch"]

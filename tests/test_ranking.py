@@ -8,7 +8,7 @@ from ordinate import backends, noise, rank_items
 from ordinate.mean_field import mean_field
 from ordinate.mixing import MIXING, contraction
 from ordinate.ranking import rank_columns
-from ordinate.stores import NO_WEIGHT, Columns
+from ordinate.stores import NO_WEIGHT, MemoryColumns
 
 
 def simulate_pairs(scores, m, rng, model="btl", pairs=None):
@@ -24,7 +24,7 @@ def simulate_pairs(scores, m, rng, model="btl", pairs=None):
 
 
 def columns_of(*pairs, n, backend="numba"):
-    return Columns(pairs, [NO_WEIGHT] * len(pairs), n, backends.load(backend))
+    return MemoryColumns(pairs, [NO_WEIGHT] * len(pairs), n, backends.load(backend))
 
 
 def slow_scores(pairs, n, ridge, model, weight=None):

@@ -1,8 +1,10 @@
 """Triplets in files: the layout, what may go wrong with it, and fits that stream from it."""
 
+import gc
 import json
 import resource
 import shutil
+import tempfile
 import warnings
 from itertools import pairwise
 
@@ -24,7 +26,6 @@ from ordinate import (
     sample_points,
     sample_triplets,
     storage,
-    threads,
 )
 from ordinate._memory import memory_size
 from ordinate._parallel import ahead, in_order
@@ -184,33 +185,6 @@ def test_ranges_of_anchors_are_small_or_single(counts, most):
 # Passes
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_columns_sum_as_in_memory_bit_for_bit(target, tmp_path, landmark_triplets, monkeypatch):
-    # Blocks as long as the stretch after which kernels sum in double precision, as it is at full
-    # size; here both are one part.
-    monkeypatch.setattr(columns, "SMALLEST_PART", 700)
-    storage.write([landmark_triplets], tmp_path / target)
-    landmarks = np.unique(landmark_triplets.rows[:, 0])
-    ours = columns_of(storage.open_triplets(tmp_path / target), landmarks)
-    known = columns_of(landmark_triplets, landmarks)
-    for found, expected in zip(ours.sample(1000).pairs, known.sample(1000).pairs, strict=True):
-        assert (found == expected).all()
-    assert np.array_equal(ours.counts(), known.counts())
-    rng = np.random.default_rng(0)
-    for dtype in (np.float32, np.float64):
-        scores = rng.normal(size=(7, 60)).astype(dtype)
-        found = ours.gradient(dict(enumerate(scores)), BTL)
-        expected = known.gradient(dict(enumerate(scores)), BTL)
-        assert all((found[i] == expected[i]).all() for i in range(7))
-    assert (ours.information(2, scores[2], BTL) == known.information(2, scores[2], BTL)).all()
-    by_information = known.weighted_by_information(scores, BTL).neighbour_sums(scores)
-    assert (
-        ours.weighted_by_information(scores, BTL).neighbour_sums(scores) == by_information
-    ).all()
-    assert (ours.sizes == known.sizes).all()
-    assert len(ours) == 7
-
-
 def test_long_columns_sum_bit_for_bit_over_many_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(columns, "MOST_PARTS", 2)
     points = sample_points(30, random_state=0)
@@ -227,85 +201,14 @@ def test_long_columns_sum_bit_for_bit_over_many_blocks(tmp_path, monkeypatch):
     assert (ours.gradient(scores, BTL)[0] == known.gradient(scores, BTL)[0]).all()
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_columns_in_tiny_blocks_sum_to_rounding(tmp_path, landmark_triplets, tiny_blocks, weighted):
-    weight = 1.0 + np.arange(20_000) % 3 if weighted else None
-    triplets = Triplets(landmark_triplets.rows, weight=weight)
-    storage.write([triplets], tmp_path / "folder")
-    landmarks = np.unique(triplets.rows[:, 0])
-    ours = columns_of(storage.open_triplets(tmp_path / "folder"), landmarks)
-    known = columns_of(triplets, landmarks)
-    assert np.array_equal(ours.counts(), known.counts())
-    scores = np.random.default_rng(0).normal(size=(7, 60))
-    found, expected = (x.gradient(dict(enumerate(scores)), BTL) for x in (ours, known))
-    for i in range(7):
-        assert found[i] == pytest.approx(expected[i], abs=1e-9)
-    assert ours.information(0, scores[0], BTL) == pytest.approx(
-        known.information(0, scores[0], BTL), rel=1e-12
-    )
-    n_compared = np.full(7, 59)
-    assert (ours.n_parts(n_compared) == known.n_parts(n_compared)).all()
-
-
-@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "folder"])
-@pytest.mark.parametrize("blocks", ["whole", "tiny"])
-def test_triplet_stores_sum_as_in_memory(name, blocks, tmp_path, uniform_triplets, points, request):
-    if blocks == "tiny":
-        request.getfixturevalue("tiny_blocks")
-    path = tmp_path / name
-    if name == "folder":
-        uniform_triplets = uniform_triplets.grouped().triplets
-        storage.write([uniform_triplets], path)
-    else:
-        save(uniform_triplets, path)
-    ours, known = store_of(storage.open_triplets(path)), store_of(uniform_triplets)
-    ste = losses.get("ste")
-    # Parts that fit in a block give the same, bit for bit.
-    close = 0 if blocks == "whole" else 1e-11
-    for method in ("loss", "curvature"):
-        for found, expected in zip(
-            getattr(ours, method)(points, ste), getattr(known, method)(points, ste), strict=True
-        ):
-            assert found == pytest.approx(expected, rel=close, abs=close)
-    vectors = np.random.default_rng(0).normal(size=(60, 8))
-    assert ours.similarity(vectors) == pytest.approx(known.similarity(vectors), rel=close, abs=1e-9)
-    assert (ours.counts == known.counts).all()
-    assert ours.total == known.total
-    assert (ours.n_parts(), ours.n_passes) == (known.n_parts(), known.n_passes) == (1, 3)
-    sample = ours.sample(700)
-    assert (sample.rows == known.sample(700).rows).all()
-    assert ours.sample(700) is sample
-    sample.loss(points, ste)
-    assert ours.n_passes == pytest.approx(3 + len(sample) / 20_000)
-    assert ours.sample(20_000) is ours
-
-
 def test_large_samples_stay_within_the_limit(tmp_path, uniform_triplets):
     store = store_of(
         storage.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=112_000)
     )
     assert 900 < len(store.sample(5000)) <= 1000
-
-
-def test_parts_of_a_disconnected_file(tmp_path):
-    rows = [[0, 1, 2], [3, 4, 5], [4, 5, 3], [1, 2, 0]]
-    storage.write([rows], tmp_path / "x", n_items=7)
-    ours = store_of(storage.open_triplets(tmp_path / "x"))
-    assert ours.n_parts() == store_of(Triplets(rows, n_items=7)).n_parts() == 2
-
-
-def test_sums_do_not_depend_on_threads(tmp_path, landmark_triplets, points, tiny_blocks):
-    storage.write([landmark_triplets], tmp_path / "x")
-    landmarks = np.unique(landmark_triplets.rows[:, 0])
-    scores = dict(enumerate(np.random.default_rng(0).normal(size=(7, 60))))
-    found = []
-    for number in (1, 3):
-        with threads(number):
-            opened = storage.open_triplets(tmp_path / "x")
-            loss = store_of(opened).loss(points, losses.get("ste"))
-            gradient = columns_of(opened, landmarks).gradient(scores, BTL)
-            found.append([*loss, *gradient.values()])
-    assert all(np.array_equal(one, three) for one, three in zip(*found, strict=True))
+    # Drawing one takes a pass over the file: small ones are kept.
+    assert store.sample(50) is store.sample(50)
+    assert store.sample(5000) is not store.sample(5000)
 
 
 # Fits
@@ -332,6 +235,29 @@ def test_loe_from_a_file_is_loe_in_memory(target, tmp_path, landmark_triplets, t
         chosen = fewer.fit(opened).landmarks_.tolist()
     with pytest.warns(UserWarning, match="were not used"):
         assert fewer.fit(landmark_triplets).landmarks_.tolist() == chosen
+
+
+def test_the_copy_of_an_unordered_file_lives_as_long_as_it_is_used(
+    tmp_path, landmark_triplets, monkeypatch
+):
+    """A fit that is given a path holds on to the copy in the order of anchors, and nothing else."""
+    shuffled = landmark_triplets[np.random.default_rng(0).permutation(20_000)]
+    save(shuffled, tmp_path / "x.npy")
+    (tmp_path / "copies").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
+    monkeypatch.setattr(stored, "memory_size", lambda limit: memory_size("900kB"))
+    model = LOE().fit(tmp_path / "x.npy")
+    assert model.embedding_ == pytest.approx(LOE().fit(shuffled).embedding_, abs=1e-5)
+    gc.collect()
+    assert list((tmp_path / "copies").iterdir()) == []
+
+    def fail(*arguments):
+        raise OSError("no more room")
+
+    monkeypatch.setattr(stored, "regroup", fail)
+    with pytest.raises(OSError, match="no more room"):
+        LOE().fit(tmp_path / "x.npy")
+    assert list((tmp_path / "copies").iterdir()) == []
 
 
 def test_loe_from_an_unordered_file(tmp_path, landmark_triplets, tiny_blocks):

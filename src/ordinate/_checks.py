@@ -141,6 +141,15 @@ def check_regularization(value: Any) -> None:
         check_number("regularization (unless 'auto')", value, least=0)
 
 
+def check_callback(value: Any) -> None:
+    """Raise if ``value`` is neither None nor a function."""
+    if value is not None and not callable(value):
+        raise TypeError(
+            f"callback must be None or a function of one argument, an ordinate.optimise.Step; "
+            f"got {value!r}"
+        )
+
+
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """Turn any of NumPy's and scikit-learn's seeds into the root of all random numbers.
 

@@ -9,7 +9,7 @@ import numpy as np
 from ordinate.advice import Problem
 from ordinate.estimators.base import Embedder
 from ordinate.held_out import HeldOut, hold_out
-from ordinate.storage import StoredTriplets
+from ordinate.storage import TripletFile
 from ordinate.stores import store_of
 from ordinate.triplets import Triplets
 
@@ -104,7 +104,7 @@ class Brief(NamedTuple):
         return self._asdict()
 
 
-def analyse_stored(estimator: Embedder, stored: StoredTriplets) -> Analysis:
+def analyse_stored(estimator: Embedder, stored: TripletFile) -> Analysis:
     """Fit a map to triplets in a file that is larger than memory; nothing is held out."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

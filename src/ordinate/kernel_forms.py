@@ -14,7 +14,8 @@ import numpy as np
 from ordinate._memory import available_memory
 from ordinate._parallel import blocks
 from ordinate.losses import Loss
-from ordinate.stores import TripletStore
+from ordinate.optimise import Watch
+from ordinate.stores import MemoryTriplets
 
 ROWS = 1 << 18  # triplets that are summed at a time
 MATRICES = 8  # n x n arrays at the same time: K, its successor, the gradient, eigenvectors and work
@@ -33,6 +34,7 @@ class FoundKernel(NamedTuple):
     n_iter: int
     converged: bool
     history: list[float]
+    stopped: bool = False
 
 
 class Cost(NamedTuple):
@@ -62,8 +64,9 @@ def project_rank(n_components: int) -> Projection:
     return project
 
 
-def kernel_value(store: TripletStore, loss: Loss, K: np.ndarray) -> tuple[float, np.ndarray]:
+def kernel_value(store: MemoryTriplets, loss: Loss, K: np.ndarray) -> tuple[float, np.ndarray]:
     """Value and gradient (n, n) of a loss that is linear in squared distances."""
+    store.count_pass()
     n = len(K)
     diagonal = np.diag(K)
     value, flat = 0.0, np.zeros(n * n)
@@ -86,19 +89,19 @@ def kernel_value(store: TripletStore, loss: Loss, K: np.ndarray) -> tuple[float,
 
 
 def descend_kernel(
-    store: TripletStore,
+    store: MemoryTriplets,
     loss: Loss,
     project: Projection,
     *,
     tol: float = 1e-6,
     max_iter: int = 1000,
-    watch: Callable[[int, float, np.ndarray], None] | None = None,
+    watch: Watch | None = None,
 ) -> FoundKernel:
     """Minimise over matrices K by projected gradient steps, from K = 0.
 
     A step ``P(K - t G)`` is taken if the value falls below its bound
     ``f(K) + <G, step> + |step|^2 / 2t``; else t is halved. Stops when steps gain less than ``tol``
-    of the value.
+    of the value. ``watch`` is called at the start and after each step, with K for the points.
     """
     n = store.n_items
     K = np.zeros((n, n))
@@ -106,9 +109,9 @@ def descend_kernel(
     history = [value / store.total]
     length = 1 / max(np.abs(G).max(), 1e-300)
     idle = 0
-    for step in range(max_iter):
-        if watch is not None:
-            watch(step, history[-1], K)
+    if watch is not None and watch(0, history[0], K, np.nan):
+        return FoundKernel(K, 0, False, history, True)
+    for step in range(1, max_iter + 1):
         while True:
             new = project(K - length * G)
             change = new - K
@@ -122,12 +125,15 @@ def descend_kernel(
         history.append(value / store.total)
         length *= GROWTH
         idle = idle + 1 if gained <= tol * abs(value) else 0
+        stopped = watch is not None and watch(step, history[-1], K, np.nan)
         if idle == PATIENCE:
-            return FoundKernel(K, step + 1, True, history)
+            return FoundKernel(K, step, True, history)
+        if stopped:
+            return FoundKernel(K, step, False, history, stopped)
     return FoundKernel(K, max_iter, False, history)
 
 
-def estimate_cost(store: TripletStore, loss: Loss, project: Projection) -> Cost:
+def estimate_cost(store: MemoryTriplets, loss: Loss, project: Projection) -> Cost:
     """Measure small problems and scale them up."""
     n = store.n_items
     small = min(n, TRIAL)
@@ -135,7 +141,7 @@ def estimate_cost(store: TripletStore, loss: Loss, project: Projection) -> Cost:
     began = time.perf_counter()
     project(trial + trial.T)
     projecting = (time.perf_counter() - began) * (n / small) ** 3
-    few = TripletStore(store.rows[:ROWS] % small, store.weight[:ROWS], small, store.backend)
+    few = MemoryTriplets(store.rows[:ROWS] % small, store.weight[:ROWS], small, store.backend)
     began = time.perf_counter()
     kernel_value(few, loss, np.zeros((small, small)))
     reading = (time.perf_counter() - began) * len(store) / len(few)

@@ -15,8 +15,8 @@ from ordinate._arrays import beside, copy, namespace, on_host
 from ordinate._parallel import blocks, run, single_threaded_blas
 from ordinate.ranking import Scores, rank_columns
 from ordinate.scaling import landmark_mds, project_edm
-from ordinate.storage import StoredTriplets
-from ordinate.stores import AnyColumns, columns_of
+from ordinate.storage import TripletFile
+from ordinate.stores import ColumnStore, columns_of
 from ordinate.triplets import Triplets
 
 RECOVERIES = ("auto", "lift", "edm")
@@ -24,7 +24,7 @@ GOOD_FIT = 1.5  # misfit up to which a map explains the scores
 
 
 def loe(
-    triplets: Triplets | StoredTriplets,
+    triplets: Triplets | TripletFile,
     landmarks: np.ndarray,
     n_components: int,
     *,
@@ -39,7 +39,7 @@ def loe(
 
     Parameters
     ----------
-    triplets : Triplets or StoredTriplets
+    triplets : Triplets or TripletFile
     landmarks : ndarray of int, shape (n_landmarks,)
         At least ``n_components + 3`` items, each with triplets of its own.
     n_components : int
@@ -72,7 +72,7 @@ def loe(
 
 
 def loe_of_columns(
-    columns: AnyColumns,
+    columns: ColumnStore,
     landmarks: np.ndarray,
     n_components: int,
     *,

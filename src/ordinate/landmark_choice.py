@@ -7,7 +7,7 @@ import numpy as np
 from ordinate import noise
 from ordinate._checks import check_choice, check_whole
 from ordinate.mean_field import mean_field
-from ordinate.storage import StoredTriplets
+from ordinate.storage import TripletFile
 from ordinate.stores import columns_of
 from ordinate.triplets import Triplets
 
@@ -65,7 +65,7 @@ def asks_about_landmarks(n_rows: np.ndarray, n_components: int) -> bool:
 
 
 def choose_landmarks(
-    triplets: Triplets | StoredTriplets,
+    triplets: Triplets | TripletFile,
     n_components: int,
     landmarks: Any = "auto",
     *,
@@ -75,7 +75,7 @@ def choose_landmarks(
 
     Parameters
     ----------
-    triplets : Triplets or StoredTriplets
+    triplets : Triplets or TripletFile
     n_components : int
     landmarks : "auto", int or sequence
         "auto": every anchor with at least 20 comparisons per item; or with half as many as the
@@ -115,7 +115,7 @@ def choose_landmarks(
 
 
 def _given(
-    triplets: Triplets | StoredTriplets, landmarks: Any, least: int, counts: np.ndarray
+    triplets: Triplets | TripletFile, landmarks: Any, least: int, counts: np.ndarray
 ) -> np.ndarray:
     """Return the ids of labels (or ids), or raise."""
     names = landmarks.tolist() if hasattr(landmarks, "tolist") else list(landmarks)
@@ -137,7 +137,7 @@ def _given(
 
 
 def _spread_out(
-    triplets: Triplets | StoredTriplets, candidates: np.ndarray, wanted: int, backend: str
+    triplets: Triplets | TripletFile, candidates: np.ndarray, wanted: int, backend: str
 ) -> np.ndarray:
     """Choose candidates one by one, each as far as can be from those chosen before.
 

@@ -6,7 +6,7 @@ from ordinate._checks import check_choice
 from ordinate.estimators import CKL, GNMDS, LOE, SOE, STE, TSTE, GNMDSKer, STEKer, STEProj
 from ordinate.estimators.base import Embedder
 from ordinate.landmark_choice import asks_about_landmarks
-from ordinate.storage import StoredTriplets
+from ordinate.storage import TripletFile
 from ordinate.stores import store_of
 from ordinate.triplets import Triplets
 
@@ -49,13 +49,13 @@ class Choice(NamedTuple):
 
 
 def choose(
-    triplets: Triplets | StoredTriplets, n_components: int, name: str = "auto", **options: Any
+    triplets: Triplets | TripletFile, n_components: int, name: str = "auto", **options: Any
 ) -> Choice:
     """Make the estimator that was asked for, or the one that suits the triplets.
 
     Parameters
     ----------
-    triplets : Triplets or StoredTriplets
+    triplets : Triplets or TripletFile
     n_components : int
     name : str
         "auto" takes LOE for over 20 million triplets about landmarks, else STE, with a ridge of 1
@@ -90,7 +90,7 @@ def choose(
     return Choice(estimator(n_components, **given), name, reason)
 
 
-def _n_answers(triplets: Triplets | StoredTriplets) -> float:
+def _n_answers(triplets: Triplets | TripletFile) -> float:
     """Rows counted by their weight, where that is known without reading a file."""
     weight = getattr(triplets, "weight", None)
     return len(triplets) if weight is None else float(weight.sum())

@@ -6,13 +6,13 @@ import numpy as np
 
 from ordinate._arrays import beside, cast, inverse_of, namespace, on_host, random_like
 from ordinate.noise import Noise
-from ordinate.stores import AnyColumns, Columns, DeviceColumns
+from ordinate.stores import ColumnStore
 
 SAMPLE = 16  # comparisons per item in the sample
 MIXING = 0.85  # contraction on it below which opponents are met at random
 
 
-def well_mixed(sample: Columns | DeviceColumns, scores: np.ndarray, noise: Noise) -> np.ndarray:
+def well_mixed(sample: ColumnStore, scores: np.ndarray, noise: Noise) -> np.ndarray:
     """Per column, whether items meet opponents at random, as far as a sample shows.
 
     With fewer comparisons per item than can show it they are taken to be.
@@ -21,23 +21,22 @@ def well_mixed(sample: Columns | DeviceColumns, scores: np.ndarray, noise: Noise
     return fast | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
 
 
-def contraction(columns: Columns | DeviceColumns, theta: np.ndarray, noise: Noise) -> np.ndarray:
+def contraction(columns: ColumnStore, theta: np.ndarray, noise: Noise) -> np.ndarray:
     """How much of an error a Newton step with the diagonal alone leaves, at worst, per column.
 
     That is the largest eigenvalue but one of diag(H)^-1 (diag(H) - H), H the curvature at scores
     ``theta`` (n_columns, n_items), by power iteration. It is near 1 where items fall into groups
     that hardly meet, or meet only their like: there a small gradient can go with a large error.
     """
-    weighted = columns.weighted_by_information(theta, noise)
-    xp = namespace(theta)
-    diagonal = weighted.neighbour_sums(xp.ones_like(theta))
+    coupled = columns.coupling(theta, noise)
+    diagonal = coupled(namespace(theta).ones_like(theta))
     inverse = inverse_of(diagonal)
     mean = diagonal / diagonal.sum(axis=1)[:, None]
     v = random_like(theta) - 0.5
     before = v
     for _ in range(mixing_steps(columns.n_items)):
         before = v
-        v = inverse * weighted.neighbour_sums(v)
+        v = inverse * coupled(v)
         v -= (mean * v).sum(axis=1)[:, None]
     return on_host((mean * v**2).sum(axis=1) / (mean * before**2).sum(axis=1)) ** 0.5
 
@@ -57,7 +56,7 @@ class StepCheck(NamedTuple):
     carries no noise of theirs.
     """
 
-    sample: Columns | DeviceColumns
+    sample: ColumnStore
     noise: Noise
     scores: np.ndarray
     curvature: np.ndarray
@@ -67,11 +66,11 @@ class StepCheck(NamedTuple):
     @classmethod
     def of(
         cls,
-        sample: Columns | DeviceColumns,
+        sample: ColumnStore,
         noise: Noise,
         scores: np.ndarray,
         curvature: np.ndarray,
-        columns: AnyColumns,
+        columns: ColumnStore,
     ) -> "StepCheck":
         """Prepare for steps from ``scores`` (l, n); ``curvature`` is that of one comparison."""
         far, near = sample.counts()

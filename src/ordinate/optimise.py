@@ -8,13 +8,15 @@ couple two items are noise against the part of one item alone. Limited-memory qu
 import math
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ordinate._arrays import beside, copy, dot, namespace, on_host
 from ordinate.losses import Loss
-from ordinate.stores import AnyTriplets
+from ordinate.rows import read_only
+from ordinate.stores import TripletStore
 
 MEMORY = 10  # steps that are remembered
 SAMPLE = 8  # triplets per item and dimension in the sample that tells the curvature
@@ -28,7 +30,40 @@ ENOUGH = 0.1  # share of a batch's own statistical error that its optimisation m
 
 Memory = deque[tuple[np.ndarray, np.ndarray, float]]
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
-Watch = Callable[[float, np.ndarray, float], None]
+# Of the number of steps so far, the value per answer, the points, and how many times larger than
+# wanted the decrement is; says whether to stop.
+Watch = Callable[[int, float, np.ndarray, float], bool]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a fit has got to: what ``callback`` is called with.
+
+    Attributes
+    ----------
+    iteration : int
+        Steps taken since the start; 0 at the start itself.
+    loss : float
+        Mean loss of an answer, with the ridge; of the batch at hand where there are batches.
+    left : float
+        How many times larger than wanted the error of the optimisation is: it ends at 1. NaN where
+        that is not known.
+    n_passes : float
+        Passes over the triplets so far, those of the start included.
+    embedding : ndarray, shape (n_items, n_components), read-only
+        The map, worked out when it is asked for; not yet centred, nor along its principal axes.
+    """
+
+    iteration: int
+    loss: float
+    left: float
+    n_passes: float
+    _points: Callable[[], np.ndarray] = field(repr=False, compare=False)
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """The map at this step."""
+        return read_only(self._points())
 
 
 class Found(NamedTuple):
@@ -41,12 +76,15 @@ class Found(NamedTuple):
     converged : bool
     history : list of float
         The value per answer, with the ridge, at the start and after each step.
+    stopped : bool
+        By who watched.
     """
 
     points: np.ndarray
     n_iter: int
     converged: bool
     history: list[float]
+    stopped: bool = False
 
 
 def two_loop(
@@ -72,7 +110,7 @@ def two_loop(
 
 
 def minimise(
-    store: AnyTriplets,
+    store: TripletStore,
     loss: Loss,
     start: np.ndarray,
     *,
@@ -85,7 +123,7 @@ def minimise(
 
     Parameters
     ----------
-    store : TripletStore or DeviceTriplets
+    store : TripletStore
     loss : Loss
     start : ndarray, shape (n, d)
     regularization : float
@@ -94,9 +132,8 @@ def minimise(
         what chance alone does to it: of the number of coordinates, for a likelihood. A share of
         0.0001 leaves a squared error that is one ten-thousandth of the statistical one.
     max_iter : int
-    watch : function of (value, points, left), optional
-        Called at the start and after each step, with the value per answer and how many times
-        larger than wanted the decrement is.
+    watch : Watch, optional
+        Called at the start and after each step.
 
     Returns
     -------
@@ -108,15 +145,19 @@ def minimise(
     value, gradient = evaluate(points)
     history = [value / total]
     memory: Memory = deque(maxlen=MEMORY)
+    sample = store.sample(SAMPLE * points.shape[1] * len(points))
     for step in range(max_iter):
         if step % REFRESH == 0:
-            inverse, chance = block_inverse(store, loss, points, regularization)
+            scale = len(store) / len(sample)
+            inverse, chance = block_inverse(sample, scale, loss, points, regularization)
         direction = -two_loop(gradient, inverse, memory)
         decrement = -dot(gradient, direction)
-        if watch is not None:
-            watch(value / total, points, decrement / max(tol * chance, TINY))
+        left = decrement / max(tol * chance, TINY)
+        stopped = watch is not None and watch(step, value / total, points, left)
         if decrement <= tol * chance + ROUNDING * value:
-            return Found(points, step, True, history)
+            return Found(points, step, True, history, stopped)
+        if stopped:
+            return Found(points, step, False, history, stopped)
         taken = _line_search(evaluate, points, value, direction, decrement)
         if taken is None and memory:
             # What is remembered has gone stale: begin anew from the blocks.
@@ -131,11 +172,12 @@ def minimise(
             memory.append((s, y, sy))
         points, value, gradient = new_points, new_value, new_gradient
         history.append(value / total)
-    return Found(points, max_iter, False, history)
+    stopped = watch is not None and watch(max_iter, value / total, points, np.nan)
+    return Found(points, max_iter, False, history, stopped)
 
 
 def minimise_in_batches(
-    store: AnyTriplets,
+    store: TripletStore,
     loss: Loss,
     start: np.ndarray,
     *,
@@ -163,15 +205,22 @@ def minimise_in_batches(
             regularization=regularization * len(batch) / len(store),
             tol=tol if size == len(store) else max(tol, ENOUGH),
             max_iter=max_iter,
-            watch=watch,
+            watch=_counting_from(n_iter, watch),
         )
         points, n_iter = found.points, n_iter + found.n_iter
         history += found.history
-    return Found(points, n_iter, found.converged, history)
+        if found.stopped:
+            break
+    return Found(points, n_iter, found.converged and batch is store, history, found.stopped)
+
+
+def _counting_from(n_iter: int, watch: Watch | None) -> Watch | None:
+    """Add the steps of batches before to those of a batch."""
+    return watch and (lambda step, *state: watch(n_iter + step, *state))
 
 
 def minimise_plainly(
-    store: AnyTriplets,
+    store: TripletStore,
     loss: Loss,
     start: np.ndarray,
     *,
@@ -189,15 +238,21 @@ def minimise_plainly(
 
     evaluate = _objective(store, loss, regularization)
     history = [evaluate(start)[0] / store.total]
+    if watch is not None and watch(0, history[0], start, np.nan):
+        return Found(start, 0, False, history, True)
+    stopped = False
 
     def flat(coordinates: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = evaluate(beside(start, coordinates.reshape(start.shape)))
         return value, on_host(gradient).ravel()
 
     def after_step(intermediate_result: Any) -> None:
+        nonlocal stopped
         history.append(intermediate_result.fun / store.total)
-        if watch is not None:
-            watch(history[-1], intermediate_result.x.reshape(start.shape), np.nan)
+        points = intermediate_result.x.reshape(start.shape).copy()  # scipy goes on with the array
+        if watch is not None and watch(len(history) - 1, history[-1], points, np.nan):
+            stopped = True
+            raise StopIteration
 
     found = minimize(
         flat,
@@ -208,10 +263,10 @@ def minimise_plainly(
         options={"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 1e-6 * tol, "gtol": 0.0},
     )
     points = beside(start, found.x.reshape(start.shape))
-    return Found(points, found.nit, bool(found.success), history)
+    return Found(points, found.nit, bool(found.success), history, stopped)
 
 
-def _objective(store: AnyTriplets, loss: Loss, regularization: float) -> Objective:
+def _objective(store: TripletStore, loss: Loss, regularization: float) -> Objective:
     """Value and gradient of a loss over all triplets, with the ridge."""
 
     def evaluate(points: np.ndarray) -> tuple[float, np.ndarray]:
@@ -247,18 +302,17 @@ def _line_search(
 
 
 def block_inverse(
-    store: AnyTriplets, loss: Loss, points: np.ndarray, regularization: float
+    sample: TripletStore, scale: float, loss: Loss, points: np.ndarray, regularization: float
 ) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
     """Inverse of the curvature's diagonal blocks, and the Newton decrement that chance explains.
 
-    Both from a sample of the triplets, scaled up to all of them. By chance the gradient at the
-    truth has each item's summed outer products G as its covariance, so that the decrement is the
-    sum of tr(F^-1 G) over items, F their blocks: the number of coordinates for a likelihood.
+    Both from a sample of the triplets, scaled up to all of them, which are ``scale`` times as many.
+    By chance the gradient at the truth has each item's summed outer products G as its covariance,
+    so that the decrement is the sum of tr(F^-1 G) over items, F their blocks: the number of
+    coordinates for a likelihood.
     """
-    n, d = points.shape
-    sample = store.sample(SAMPLE * d * n)
+    d = points.shape[1]
     F, G = sample.curvature(points, loss)
-    scale = len(store) / len(sample)
     F, G = scale * F, scale * G
     diagonal = np.arange(d)
     size = F[:, diagonal, diagonal].sum(axis=1) / d

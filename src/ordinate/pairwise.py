@@ -11,8 +11,9 @@ from ordinate import noise as noise_models
 from ordinate._checks import check_length, check_regularization
 from ordinate._parallel import single_threaded_blas
 from ordinate.labels import encode
+from ordinate.noise import Noise
 from ordinate.ranking import rank_columns
-from ordinate.stores import NO_WEIGHT, Columns
+from ordinate.stores import NO_WEIGHT, MemoryColumns
 
 EXACT_UP_TO = 1000  # items for which the whole curvature is inverted
 
@@ -125,14 +126,13 @@ def rank_items(
         raise ValueError("weights must be positive and finite")
     # A column ranks by distance: the winner is the one that is far.
     pairs = np.ascontiguousarray(codes[:, ::-1])
-    columns = Columns([pairs], [w], len(names), backends.load(backend))
+    columns = MemoryColumns([pairs], [w], len(names), backends.load(backend))
     model = noise_models.get(noise)
     with single_threaded_blas():
         ranked = rank_columns(columns, model, regularization=regularization, tol=tol)
         scores, ridge = ranked.scores[:, 0], float(ranked.regularization[0])
         connected = bool(ranked.n_parts[0] == 1 and ranked.n_compared.all())
-        weighted = columns.weighted_by_information(scores[None], model)
-        errors = _standard_errors(weighted, len(names), ridge, connected)
+        errors = _standard_errors(columns, scores, model, ridge, connected)
     return Ranking(
         labels=names,
         scores=scores,
@@ -146,18 +146,23 @@ def rank_items(
     )
 
 
-def _standard_errors(weighted: Columns, n: int, ridge: float, connected: bool) -> np.ndarray:
+def _standard_errors(
+    columns: MemoryColumns, scores: np.ndarray, noise: Noise, ridge: float, connected: bool
+) -> np.ndarray:
     """Square roots of the diagonal of the inverse curvature, across the mean."""
     from scipy.linalg import pinvh
     from scipy.sparse import coo_array
 
-    diagonal = weighted.neighbour_sums(np.ones((1, n)))[0] + ridge
+    n = len(scores)
+    diagonal = columns.information({0: scores}, noise)[0] + ridge
     with np.errstate(divide="ignore"):
         alone = 1 / np.sqrt(diagonal)
     if n > EXACT_UP_TO:
         return alone
-    near, far = weighted.pairs[0].T.astype(np.int64)
-    met = coo_array((weighted.weights[0], (near, far)), shape=(n, n)).toarray()
+    pairs, weight = columns.pairs[0], columns.weights[0]
+    information = columns.backend.pair_information(pairs, weight, scores, noise)
+    near, far = pairs.T.astype(np.int64)
+    met = coo_array((information, (near, far)), shape=(n, n)).toarray()
     # The vector of ones is the curvature's eigenvector to the ridge: add 1 to that, to take its
     # part off the inverse again. Without a ridge, parts that never meet are taken each by itself.
     curvature = np.diag(diagonal) - met - met.T + 1 / n

@@ -14,7 +14,7 @@ they fail, since comparisons are few, clustered or chosen by the scores, quasi-N
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ordinate.mean_field import MeanField, mean_field
 from ordinate.mixing import SAMPLE, StepCheck, mixing_steps, well_mixed
 from ordinate.noise import Noise
 from ordinate.optimise import Memory, two_loop
-from ordinate.stores import AnyColumns
+from ordinate.stores import ColumnStore
 
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
 WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
@@ -79,7 +79,7 @@ class Scores:
 
 
 def rank_columns(
-    columns: AnyColumns,
+    columns: ColumnStore,
     noise: Noise,
     *,
     owners: np.ndarray | None = None,
@@ -91,7 +91,7 @@ def rank_columns(
 
     Parameters
     ----------
-    columns : AnyColumns
+    columns : ColumnStore
     noise : Noise
     owners : ndarray of int, shape (n_columns,), optional
         The landmark of each column, which is not among the items ranked: its score is 0 and does
@@ -110,161 +110,120 @@ def rank_columns(
     -------
     Scores
     """
-    ranking = _Ranking(columns, noise, owners, regularization, tol)
-    climbs = ranking.first_steps(max_passes)
-    ranking.climb(climbs)
-    return ranking.result(climbs)
+    one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * columns.n_items
+    passes = _Passes(columns, noise, "float32" if one_step else "float64")
+
+    # First scores, from counts alone.
+    (far, near), sample = passes.counts_and_sample(SAMPLE * columns.n_items // 2)
+    compared, ranked, batches = far + near, _ranked(far, owners), _batches(far)
+    fields = run(lambda batch: mean_field(far[batch], near[batch], noise), batches)
+    first = namespace(far).concatenate([field.scores for field in fields])
+    scores = _centred(first, ranked)
+    # Before all else: a device works on them while it is handed what comes next.
+    gradients = passes.gradient(dict(enumerate(scores)))
+
+    # A sample tells whether one step is enough, and whether opponents are met at random.
+    mean = _mean_information(fields, batches, first) if one_step else None
+    check = None if mean is None else StepCheck.of(sample, noise, first, mean, columns)
+    mixed = well_mixed(sample, first, noise)
+    n_samples = mixing_steps(columns.n_items) + 1 + (0 if check is None else 3)
+    ridge = _ridge(regularization, fields, mixed)
+
+    # The mean field tells the curvature of many comparisons that mix; others are few, or must be
+    # summed. And a small gradient means a small error only there.
+    trusted = one_step & mixed
+    information = passes.information(first, ~trusted, None if mean is None else compared * mean)
+    n_compared = on_host((compared > 0).sum(axis=1))
+    goal = _Goal(ranked, ridge, tol * np.where(trusted, n_compared, 1))
+
+    # A Newton step with the diagonal alone where it is enough; quasi-Newton steps elsewhere.
+    enough = _first_steps(scores, gradients, information, goal, check, mixed, batches)
+    climbs = {
+        i: _Climb(scores[i], gradients[i], information[i], goal.of(i), max_passes)
+        for i in np.flatnonzero(~enough).tolist()
+    }
+    _climb(climbs, passes)
+    for i, climb in climbs.items():
+        scores[i] = climb.scores
+
+    expected = compared * _mean_information(fields, batches, scores) if trusted.any() else None
+    information = passes.information(scores, ~trusted, expected)
+    one_sided = (compared > 0) & ((far == 0) | (near == 0))
+    n_read = passes.n_read + n_samples * sample.sizes.sum()
+    return Scores(
+        scores=scores.T,
+        information=information.T,
+        n_compared=compared.T,
+        n_one_sided=on_host(one_sided.sum(axis=1)),
+        n_parts=columns.n_parts(n_compared),
+        regularization=ridge,
+        converged=np.array([i not in climbs or climbs[i].converged for i in range(len(columns))]),
+        n_passes=float(n_read / columns.sizes.sum()),
+        n_triplets=columns.sizes,
+    )
 
 
-class _Ranking:
-    """The rankings of all columns on their way; arrays are of shape (n_columns, n_items)."""
+class _Passes:
+    """Passes over all comparisons, and how many pairs they have read."""
 
-    def __init__(
-        self,
-        columns: AnyColumns,
-        noise: Noise,
-        owners: np.ndarray | None,
-        regularization: float | str,
-        tol: float,
-    ) -> None:
-        self.columns, self.noise, self.every = columns, noise, range(len(columns))
-        self.one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * columns.n_items
-        # In this order: columns in a file are counted while the sample is read.
-        self.sample = columns.sample(SAMPLE * columns.n_items // 2)
-        far, near = columns.counts(np.float32 if self.one_step else np.float64)
-        self.far: np.ndarray = far
-        self.near: np.ndarray = near
-        self.xp, self.compared = namespace(self.far), self.far + self.near
-        self.ranked = self.xp.ones_like(self.far, dtype=bool)
-        if owners is not None:
-            column, owner = beside(self.far, self.every), beside(self.far, owners)
-            self.ranked[column, owner] = False
-        # Columns share the threads of a CPU, one at a time each; a device takes all at once.
-        self.on_cpu = self.xp is np
-        self.batches = [slice(i, i + 1) for i in self.every] if self.on_cpu else [slice(None)]
-        self.fields = run(self._mean_field, self.batches)
-        first = self.xp.concatenate([field.scores for field in self.fields])
-        self.scores = _centred(first, self.ranked)
-        self.n_read = columns.sizes.sum()
-        # Before all else: a device works on them while it is handed what comes next.
-        self.gradients = self.gradient(dict(enumerate(self.scores)))
-        self.check = mean = None
-        if self.one_step:
-            mean = self._mean_information(first)
-            self.check = StepCheck.of(self.sample, noise, first, mean, columns)
-            self.n_read += 3 * self.sample.sizes.sum()
+    def __init__(self, columns: ColumnStore, noise: Noise, dtype: str) -> None:
+        self.columns, self.noise, self.dtype = columns, noise, dtype
+        self.n_read = 0
 
-        self.mixed = well_mixed(self.sample, first, noise)
-        self.n_read += (mixing_steps(columns.n_items) + 1) * self.sample.sizes.sum()
-        self.ridge = _ridge(regularization, self.fields, self.mixed)
-        # The mean field tells the curvature of many comparisons that mix; others are few, or must
-        # be summed.
-        self.summed = np.flatnonzero(~(self.one_step & self.mixed)).tolist()
-        self.known = self.information(first, mean)
-        self.n_compared = on_host((self.compared > 0).sum(axis=1))
-        # A small gradient means a small error only where comparisons are many and mix.
-        per_item = np.where(self.one_step & self.mixed, self.n_compared, 1)
-        self.limit = tol * per_item
-
-    def _mean_field(self, batch: slice) -> MeanField:
-        return mean_field(self.far[batch], self.near[batch], self.noise)
+    def counts_and_sample(self, size: int) -> tuple[tuple[np.ndarray, np.ndarray], ColumnStore]:
+        """How often each item was far, and near (l, n); and a sample of the comparisons."""
+        self.n_read += self.columns.sizes.sum()
+        return self.columns.counts_and_sample(size)
 
     def gradient(self, scores: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
-        """Gradient of the log-likelihood of the scores (n_items,) of some columns."""
+        """Gradient of the log-likelihood of the scores (n,) of some columns."""
         self.n_read += self.columns.sizes[list(scores)].sum()
-        dtype = "float32" if self.one_step else "float64"
-        return self.columns.gradient({i: cast(x, dtype) for i, x in scores.items()}, self.noise)
-
-    def information(self, scores: np.ndarray, mean: np.ndarray | None = None) -> np.ndarray:
-        """Expected curvature of the log-likelihood in each score; ``mean`` may be known."""
-        self.n_read += self.columns.sizes[self.summed].sum()
-
-        def summed(i: int) -> np.ndarray:
-            return self.columns.information(i, scores[i], self.noise)
-
-        if len(self.summed) == len(self.columns):
-            return self.xp.stack(run(summed, self.every))
-        found = self.compared * (self._mean_information(scores) if mean is None else mean)
-        for i in self.summed:
-            found[i] = summed(i)
-        return found
-
-    def _mean_information(self, scores: np.ndarray) -> np.ndarray:
-        """Curvature that a comparison with a random opponent adds in each score."""
-        fields = zip(self.fields, self.batches, strict=True)
-        return self.xp.concatenate(
-            run(lambda field: field[0].information(scores[field[1]]), fields)
+        return self.columns.gradient(
+            {i: cast(x, self.dtype) for i, x in scores.items()}, self.noise
         )
 
-    def first_steps(self, max_passes: int) -> dict[int, "_Climb"]:
-        """Take the step with the diagonal alone where it is enough; return the climbs of others."""
-        ridge, limit, mixed = (
-            beside(self.scores, values) for values in (self.ridge[:, None], self.limit, self.mixed)
-        )
+    def information(
+        self, scores: np.ndarray, summed: np.ndarray, expected: np.ndarray | None
+    ) -> np.ndarray:
+        """Expected curvature of the log-likelihood in each score (l, n).
 
-        def step(batch: slice) -> dict[int, _Climb]:
-            every, at = self.every[batch], self.scores[batch]
-            g = self.xp.stack([self.gradients[i] for i in every]) - ridge[batch] * at
-            curvature = self.known[batch] + ridge[batch]
-            change = inverse_of(curvature) * g
-            enough = (g * change).sum(axis=1) <= limit[batch]
-            if self.check is not None:
-                left = self.check.decrement_left(batch, change)
-                enough |= mixed[batch] & (left <= limit[batch])
-            new = _centred(at + change, self.ranked[batch])
-            self.scores[batch] = self.xp.where(enough[:, None], new, at)
-            return {
-                i: _Climb(
-                    at[k],
-                    g[k],
-                    curvature[k],
-                    self.ranked[i],
-                    self.ridge[i],
-                    self.limit[i],
-                    max_passes,
-                )
-                for k, (i, done) in enumerate(zip(every, on_host(enough), strict=True))
-                if not done
-            }
-
-        return {i: climb for found in run(step, self.batches) for i, climb in found.items()}
-
-    def climb(self, climbs: dict[int, "_Climb"]) -> None:
-        """Go on with climbs until all have ended, each pass for all at once."""
-        steps = {i: climb.steps() for i, climb in climbs.items()}
-        # Threads would wait for each other to hand work to the one device.
-        each = run if self.on_cpu else lambda function, tasks: [function(task) for task in tasks]
-        gradients: dict[int, Any] = dict.fromkeys(steps)  # None begins a climb
-        while gradients:
-            answers = each(lambda item: _advance(steps[item[0]], item[1]), gradients.items())
-            asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
-            gradients = self.gradient(asked) if asked else {}
-        for i, climb in climbs.items():
-            self.scores[i] = climb.scores
-
-    def result(self, climbs: dict[int, "_Climb"]) -> Scores:
-        """Return what was found."""
-        one_sided = (self.compared > 0) & ((self.far == 0) | (self.near == 0))
-        information = self.information(self.scores)
-        return Scores(
-            scores=self.scores.T,
-            information=information.T,
-            n_compared=self.compared.T,
-            n_one_sided=on_host(one_sided.sum(axis=1)),
-            n_parts=self.columns.n_parts(self.n_compared),
-            regularization=self.ridge,
-            converged=np.array([i not in climbs or climbs[i].converged for i in self.every]),
-            n_passes=float(self.n_read / self.columns.sizes.sum()),
-            n_triplets=self.columns.sizes,
-        )
+        Summed over the comparisons of some columns, by a mask (l,); known of the others.
+        """
+        every = np.flatnonzero(summed).tolist()
+        self.n_read += self.columns.sizes[every].sum()
+        sums = self.columns.information({i: scores[i] for i in every}, self.noise)
+        if expected is None:
+            return namespace(scores).stack(list(sums.values()))
+        for i, found in sums.items():
+            expected[i] = found
+        return expected
 
 
-def _advance(steps: Generator[np.ndarray, np.ndarray, None], gradient: Any) -> np.ndarray | None:
-    """Send a gradient to a climb; the scores it asks about next, or None at its end."""
-    try:
-        return steps.send(gradient)
-    except StopIteration:
-        return None
+def _ranked(far: np.ndarray, owners: np.ndarray | None) -> np.ndarray:
+    """Which items each column ranks: all but its landmark."""
+    ranked = namespace(far).ones_like(far, dtype=bool)
+    if owners is not None:
+        ranked[beside(far, range(len(far))), beside(far, owners)] = False
+    return ranked
+
+
+def _batches(far: np.ndarray) -> list[slice]:
+    """Columns that are worked on together.
+
+    They share the threads of a CPU, one at a time each; a device takes all at once.
+    """
+    if namespace(far) is np:
+        return [slice(i, i + 1) for i in range(len(far))]
+    return [slice(None)]
+
+
+def _mean_information(
+    fields: list[MeanField], batches: list[slice], scores: np.ndarray
+) -> np.ndarray:
+    """Curvature that a comparison with a random opponent adds in each score."""
+    by_batch = zip(fields, batches, strict=True)
+    found = run(lambda task: task[0].information(scores[task[1]]), by_batch)
+    return namespace(scores).concatenate(found)
 
 
 def _ridge(regularization: float | str, fields: list[MeanField], mixed: np.ndarray) -> np.ndarray:
@@ -275,44 +234,114 @@ def _ridge(regularization: float | str, fields: list[MeanField], mixed: np.ndarr
     return np.where(mixed, RIDGE / np.maximum(variance, 1e-12), WEAK_RIDGE)
 
 
+class _Goal(NamedTuple):
+    """What is sought of columns: the items ranked, the ridge, and the decrement to stop at."""
+
+    ranked: np.ndarray
+    ridge: np.ndarray
+    limit: np.ndarray
+
+    def of(self, column: Any) -> "_Goal":
+        """The same of one column."""
+        return _Goal(self.ranked[column], self.ridge[column], self.limit[column])
+
+
+def _first_steps(
+    scores: np.ndarray,
+    gradients: dict[int, np.ndarray],
+    information: np.ndarray,
+    goal: _Goal,
+    check: StepCheck | None,
+    mixed: np.ndarray,
+    batches: list[slice],
+) -> np.ndarray:
+    """Change scores by a Newton step with the diagonal alone where it is enough; return where."""
+    xp = namespace(scores)
+    ridge, limit, is_mixed = (
+        beside(scores, values) for values in (goal.ridge[:, None], goal.limit, mixed)
+    )
+
+    def step(batch: slice) -> np.ndarray:
+        at = scores[batch]
+        g = xp.stack([gradients[i] for i in range(len(scores))[batch]]) - ridge[batch] * at
+        change = inverse_of(information[batch] + ridge[batch]) * g
+        enough = (g * change).sum(axis=1) <= limit[batch]
+        if check is not None:
+            left = check.decrement_left(batch, change)
+            enough |= is_mixed[batch] & (left <= limit[batch])
+        new = _centred(at + change, goal.ranked[batch])
+        scores[batch] = xp.where(enough[:, None], new, at)
+        return on_host(enough)
+
+    return np.concatenate(run(step, batches))
+
+
+def _climb(climbs: dict[int, "_Climb"], passes: _Passes) -> None:
+    """Go on with climbs until all have ended, each pass for all at once."""
+    steps = {i: climb.steps() for i, climb in climbs.items()}
+    gradients: dict[int, Any] = dict.fromkeys(steps)  # None begins a climb
+    while gradients:
+        tasks = list(gradients.items())
+        # Threads would wait for each other to hand work to the one device.
+        on_cpu = namespace(climbs[tasks[0][0]].scores) is np
+        each = run if on_cpu else lambda function, tasks: [function(task) for task in tasks]
+        answers = each(lambda task: _advance(steps[task[0]], task[1]), tasks)
+        asked = {i: x for i, x in zip(gradients, answers, strict=True) if x is not None}
+        gradients = passes.gradient(asked) if asked else {}
+
+
+def _advance(steps: Generator[np.ndarray, np.ndarray, None], gradient: Any) -> np.ndarray | None:
+    """Send a gradient to a climb; the scores it asks about next, or None at its end."""
+    try:
+        return steps.send(gradient)
+    except StopIteration:
+        return None
+
+
 class _Climb:
     """The climb of one column's scores to the maximum of the likelihood.
 
     Limited-memory quasi-Newton steps (L-BFGS) that start from the diagonal curvature. Ends when the
     Newton decrement, twice the rise in likelihood that is left, is below the limit.
+
+    Parameters
+    ----------
+    scores, gradient, information : ndarray, shape (n,)
+        The first scores, and the gradient and expected curvature of their log-likelihood.
+    goal : _Goal
+    max_passes : int
     """
 
     def __init__(
         self,
         scores: np.ndarray,
         gradient: np.ndarray,
-        curvature: np.ndarray,
-        ranked: np.ndarray,
-        ridge: float,
-        limit: float,
+        information: np.ndarray,
+        goal: _Goal,
         max_passes: int,
     ) -> None:
-        self.scores, self.gradient, self.curvature = scores, gradient, curvature
-        self.ranked, self.ridge = ranked, ridge
-        self.limit, self.max_passes = limit, max_passes
+        self.scores, self.goal, self.max_passes = scores, goal, max_passes
+        self.gradient = gradient - goal.ridge * scores
+        self.inverse = inverse_of(information + goal.ridge)
         self.converged = False
 
     def steps(self) -> Generator[np.ndarray, np.ndarray, None]:
         """Yield scores and be sent the gradient of their log-likelihood, until the end."""
-        inverse, g = inverse_of(self.curvature), self.gradient
+        ranked, ridge, limit = self.goal
+        g = self.gradient
         memory: Memory = deque(maxlen=MEMORY)
         for _ in range(self.max_passes):
-            p = two_loop(g, lambda v: inverse * v, memory)
+            p = two_loop(g, lambda v: self.inverse * v, memory)
             decrement = dot(g, p)
-            p = _centred(p, self.ranked)
-            if decrement <= self.limit:
-                self.scores = _centred(self.scores + p, self.ranked)
+            p = _centred(p, ranked)
+            if decrement <= limit:
+                self.scores = _centred(self.scores + p, ranked)
                 self.converged = True
                 return
             length = 1.0
             while True:
                 new = self.scores + length * p
-                g_new = (yield new) - self.ridge * new
+                g_new = (yield new) - ridge * new
                 slope = dot(g_new, p)
                 # The likelihood is concave: a slope below minus half of what it was is past the
                 # top, which then lies near where the slope's secant crosses zero.

@@ -12,7 +12,7 @@ import numpy as np
 
 from ordinate._arrays import beside, cast, inverse_of, namespace, on_host
 from ordinate.losses import Loss
-from ordinate.stores import AnyTriplets
+from ordinate.stores import TripletStore
 
 EXTRA = 3  # vectors at least beyond the dimensions, which also show where the noise begins
 WIDTH = 8  # numbers in single precision that a processor handles at a time
@@ -42,7 +42,7 @@ class SpectralStart(NamedTuple):
 
 
 def spectral_start(
-    store: AnyTriplets, n_components: int, generator: np.random.Generator
+    store: TripletStore, n_components: int, generator: np.random.Generator
 ) -> SpectralStart:
     """Leading eigenvectors of the centred similarities, by a block Krylov method.
 
@@ -89,7 +89,7 @@ def spectral_start(
     return SpectralStart(points, values[: d + 1], gap)
 
 
-def best_scale(store: AnyTriplets, loss: Loss, points: np.ndarray) -> float:
+def best_scale(store: TripletStore, loss: Loss, points: np.ndarray) -> float:
     """The factor at which a map has the least loss, by a search on a sample of the triplets."""
     from scipy.optimize import minimize_scalar
 

@@ -65,6 +65,8 @@ class Triplets:
     ['ant', 'bee', 'cat']
     """
 
+    _starts: np.ndarray | None = None  # where each anchor starts, of a table that was grouped
+
     def __init__(
         self,
         rows: Any,
@@ -373,6 +375,8 @@ class Triplets:
         >>> triplets.rows[starts[2] : starts[3]].tolist()
         [[2, 0, 1], [2, 1, 0]]
         """
+        if self._starts is not None:
+            return Grouped(self, self._starts)
         extras = {
             name: column
             for name, column in (
@@ -391,6 +395,7 @@ class Triplets:
         )
         order = dict(zip((id(column) for column in extras.values()), columns, strict=True))
         grouped = self._with(rows, lambda column: order[id(column)], in_order=True)
+        grouped._starts = starts
         return Grouped(grouped, starts)
 
     def _with(self, rows: np.ndarray, take: Any, *, in_order: bool) -> "Triplets":

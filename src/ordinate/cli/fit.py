@@ -217,9 +217,13 @@ def analysed(
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings as values that JSON knows."""
+    """Return settings as values that JSON knows; a callback is none."""
     known = (str, int, float, bool, type(None))
-    return {name: v if isinstance(v, known) else repr(v) for name, v in settings.items()}
+    return {
+        name: v if isinstance(v, known) else repr(v)
+        for name, v in settings.items()
+        if name != "callback"
+    }
 
 
 def report(

@@ -18,7 +18,7 @@ from ordinate._memory import in_words
 from ordinate.inputs import as_triplets
 from ordinate.metrics import correct
 from ordinate.splits import n_cut
-from ordinate.storage import StoredTriplets, find
+from ordinate.storage import TripletFile, find
 from ordinate.triplets import Triplets
 
 
@@ -55,7 +55,7 @@ class Embedder(BaseEstimator, ABC):
         self._fitted_to = X if isinstance(X, Triplets) and X._places is not None else None
         return triplets, n_components
 
-    def _triplets(self, X: Any) -> Triplets | StoredTriplets:
+    def _triplets(self, X: Any) -> Triplets | TripletFile:
         """Return the triplets: in memory, unless they are in a file that is too large for it."""
         stored = find(X, n_items=self.n_items)
         if stored is None:
@@ -216,7 +216,7 @@ def answered(X: Any, triplets: Any, y: Any) -> Any:
     """
     if y is None:
         return triplets
-    if isinstance(X, (str, PathLike, StoredTriplets)):
+    if isinstance(X, (str, PathLike, TripletFile)):
         raise ValueError(
             "y goes with rows in memory, and X is a file, whose rows may be dropped or sorted as "
             "they are read: leave y out if the file says what was nearer, or read it first, with "

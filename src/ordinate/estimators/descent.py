@@ -11,16 +11,22 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ordinate._arrays import beside, dot, on_host
-from ordinate._checks import check_choice, check_number, check_whole, random_generator
+from ordinate._checks import (
+    check_callback,
+    check_choice,
+    check_number,
+    check_whole,
+    random_generator,
+)
 from ordinate._parallel import single_threaded_blas
 from ordinate.estimators.base import Embedder, over_labels
 from ordinate.estimators.loe import LOE
 from ordinate.landmark_choice import asks_about_landmarks
 from ordinate.losses import Loss
-from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found
+from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Watch
 from ordinate.scaling import principal_axes
 from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import AnyTriplets, store_of
+from ordinate.stores import TripletStore, store_of
 
 WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
@@ -77,6 +83,7 @@ class GradientEmbedder(Embedder):
         """
         triplets, n_components = self._prepare(X, y)
         loss = self._loss(n_components)
+        check_callback(self.callback)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         options = {
             "regularization": check_number("regularization", self.regularization, least=0),
@@ -97,9 +104,13 @@ class GradientEmbedder(Embedder):
             starts += [_random(store, n_components, generator) for _ in range(n_starts - 1)]
             if self.n_starts == "auto":
                 best, start = self._race(store, loss, starts, options)
-                found = self._descend(store, loss, start, options)
+                found = self._descend(store, loss, start, options, self._watch(store))
             else:
-                tries = [self._descend(store, loss, start, options) for start in starts]
+                tries = []
+                for start in starts:
+                    tries.append(self._descend(store, loss, start, options, self._watch(store)))
+                    if tries[-1].stopped:
+                        break
                 best = int(np.argmin([found.history[-1] for found in tries]))
                 found = tries[best]
         self.start_ = starts[best]._replace(points=on_host(starts[best].points))
@@ -116,7 +127,9 @@ class GradientEmbedder(Embedder):
             f"loss {self.loss_:.6f} per answer after {self.n_iter_} steps, {self.n_passes_:.1f} "
             f"passes, {time.perf_counter() - began:.2f} s"
         )
-        if not self.converged_:
+        if found.stopped:
+            self._say("stopped by the callback")
+        elif not self.converged_:
             warnings.warn(
                 f"not converged after {self.n_iter_} steps: raise max_iter or tol. Where answers "
                 "hardly contradict each other, a little regularization keeps the map from growing "
@@ -130,7 +143,7 @@ class GradientEmbedder(Embedder):
     def _loss(self, n_components: int) -> Loss:
         """Return the loss that the map minimises."""
 
-    def _store(self, triplets: Any) -> AnyTriplets:
+    def _store(self, triplets: Any) -> TripletStore:
         single = self.device_ != "torch-cpu" and self.tol >= SINGLE
         return store_of(
             triplets, self.backend, self.device_, precision="single" if single else "double"
@@ -140,7 +153,7 @@ class GradientEmbedder(Embedder):
         self,
         triplets: Any,
         start_triplets: Any,
-        store: AnyTriplets,
+        store: TripletStore,
         n_components: int,
         generator: np.random.Generator,
     ) -> Start:
@@ -209,7 +222,7 @@ class GradientEmbedder(Embedder):
         return int(np.clip(RACE_ROWS // min(n_rows, _race_rows(size)), 1, MOST_STARTS))
 
     def _race(
-        self, store: AnyTriplets, loss: Loss, starts: list[Start], options: dict
+        self, store: TripletStore, loss: Loss, starts: list[Start], options: dict
     ) -> tuple[int, Start]:
         """Find which start ends lowest, by descents on a sample, and from where to go on."""
         if len(starts) == 1:
@@ -223,7 +236,7 @@ class GradientEmbedder(Embedder):
         values: list[float] = []
         for start in starts:
             ridges = {"regularization": ridge * len(sample)}
-            found = self._descend(sample, loss, start, {**short, **ridges})
+            found = self._descend(sample, loss, start, {**short, **ridges}, None)
             end, centred = found.points, found.points - found.points.mean(axis=0)
             values.append(jury.loss(end, loss)[0] + len(jury) * ridge / 2 * dot(centred, centred))
             ends.append(end)
@@ -235,18 +248,29 @@ class GradientEmbedder(Embedder):
         best = int(np.argmin(values))
         return best, Start("given", on_host(ends[best]))
 
-    def _descend(self, store: AnyTriplets, loss: Loss, start: Start, options: dict) -> Found:
+    def _descend(
+        self, store: TripletStore, loss: Loss, start: Start, options: dict, watch: Watch | None
+    ) -> Found:
         solver = self.solver
         if solver == "auto":
             many = len(store) >= GROWTH * BATCH * store.n_items * start.points.shape[1]
             solver = "batches" if start.name == "random" and many else "blocks"
         points = beside(store.counts, start.points)
         points = best_scale(store, loss, points) * points
-        return SOLVERS[solver](store, loss, points, watch=self._watch, **options)
+        return SOLVERS[solver](store, loss, points, watch=watch, **options)
 
-    def _watch(self, value: float, points: np.ndarray, left: float) -> None:
-        if self.verbose > 1:
-            self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
+    def _watch(self, store: TripletStore) -> Watch:
+        """What happens at every step over all triplets."""
+
+        def watch(iteration: int, value: float, points: np.ndarray, left: float) -> bool:
+            if self.verbose > 1:
+                self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
+            if self.callback is None:
+                return False
+            step = Step(iteration, value, left, store.n_passes, lambda: on_host(points))
+            return bool(self.callback(step))
+
+        return watch
 
 
 def _race_rows(size: int) -> int:
@@ -261,5 +285,5 @@ def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
     return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
 
 
-def _random(store: AnyTriplets, n_components: int, generator: np.random.Generator) -> Start:
+def _random(store: TripletStore, n_components: int, generator: np.random.Generator) -> Start:
     return Start("random", generator.normal(size=(store.n_items, n_components)))

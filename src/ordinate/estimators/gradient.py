@@ -1,5 +1,6 @@
 """STE and its kin: maps that minimise a loss over any triplets, from a good start."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ordinate import losses
@@ -7,6 +8,7 @@ from ordinate._checks import check_choice, check_number
 from ordinate.estimators.descent import GradientEmbedder
 from ordinate.losses import Loss
 from ordinate.noise import NAMES as NOISES
+from ordinate.optimise import Step
 
 
 class STE(GradientEmbedder):
@@ -45,6 +47,11 @@ class STE(GradientEmbedder):
     device : None, "cpu", "cuda", "cuda:<number>", "auto" or "torch-cpu"
         Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
     random_state : int, Generator or None
+    callback : function, optional
+        Called with a :class:`~ordinate.optimise.Step` at the start and after each step, of every
+        start that is tried on all triplets: its number, the loss, the map, passes so far. If it
+        returns True the fit ends there and keeps the map; what it raises ends the fit. Steps of
+        races between starts are left out.
     verbose : int
         1 prints what is done, 2 each step.
 
@@ -93,6 +100,7 @@ class STE(GradientEmbedder):
         backend: str = "auto",
         device: str | None = None,
         random_state: Any = None,
+        callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
@@ -132,6 +140,7 @@ class TSTE(GradientEmbedder):
         backend: str = "auto",
         device: str | None = None,
         random_state: Any = None,
+        callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
@@ -171,6 +180,7 @@ class CKL(GradientEmbedder):
         backend: str = "auto",
         device: str | None = None,
         random_state: Any = None,
+        callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
@@ -208,6 +218,7 @@ class GNMDS(GradientEmbedder):
         backend: str = "auto",
         device: str | None = None,
         random_state: Any = None,
+        callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
@@ -245,6 +256,7 @@ class SOE(GradientEmbedder):
         backend: str = "auto",
         device: str | None = None,
         random_state: Any = None,
+        callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())

@@ -3,13 +3,14 @@
 import time
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ordinate import losses
-from ordinate._checks import check_number, check_whole
+from ordinate._checks import check_callback, check_number, check_whole
 from ordinate._parallel import single_threaded_blas
 from ordinate.estimators.base import Embedder
 from ordinate.kernel_forms import (
@@ -21,8 +22,9 @@ from ordinate.kernel_forms import (
     project_semidefinite,
 )
 from ordinate.losses import Loss
+from ordinate.optimise import Step, Watch
 from ordinate.scaling import principal_axes
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 
 LONG = 120  # seconds that are worth a warning
 
@@ -51,9 +53,10 @@ class KernelEmbedder(Embedder):
             raise ValueError(f"{type(self).__name__} runs on the CPU alone; got {self.device!r}")
         triplets, n_components = self._prepare(X, y)
         self.device_ = "cpu"
+        check_callback(self.callback)
         tol = check_number("tol", self.tol, least=0)
         max_iter = check_whole("max_iter", self.max_iter)
-        store = TripletStore.from_triplets(triplets, self.backend)
+        store = MemoryTriplets.from_triplets(triplets, self.backend)
         loss, project = self._form(n_components)
         with single_threaded_blas():
             cost = estimate_cost(store, loss, project)
@@ -72,7 +75,7 @@ class KernelEmbedder(Embedder):
         began = time.perf_counter()
         with single_threaded_blas():
             found = descend_kernel(
-                store, loss, project, tol=tol, max_iter=max_iter, watch=self._watch
+                store, loss, project, tol=tol, max_iter=max_iter, watch=self._watch(store)
             )
         self.kernel_ = found.K
         self.embedding_ = principal_axes(self._placed(store, _leading(found.K, n_components)))
@@ -84,7 +87,9 @@ class KernelEmbedder(Embedder):
             f"loss {self.loss_:.6f} per answer after {self.n_iter_} steps, "
             f"{time.perf_counter() - began:.2f} s"
         )
-        if not self.converged_:
+        if found.stopped:
+            self._say("stopped by the callback")
+        elif not self.converged_:
             warnings.warn(
                 f"not converged after {self.n_iter_} steps: raise max_iter or tol",
                 ConvergenceWarning,
@@ -96,9 +101,20 @@ class KernelEmbedder(Embedder):
     def _form(self, n_components: int) -> tuple[Loss, Projection]:
         """Return the loss, and the projection after each step."""
 
-    def _watch(self, step: int, value: float, K: np.ndarray) -> None:
-        if self.verbose > 1:
-            self._say(f"  step {step}, loss {value:.6f}")
+    def _watch(self, store: MemoryTriplets) -> Watch:
+        def watch(iteration: int, value: float, K: np.ndarray, left: float) -> bool:
+            if self.verbose > 1:
+                self._say(f"  step {iteration}, loss {value:.6f}")
+            if self.callback is None:
+                return False
+            n_components = self.n_components
+            return bool(
+                self.callback(
+                    Step(iteration, value, left, store.n_passes, lambda: _leading(K, n_components))
+                )
+            )
+
+        return watch
 
 
 class STEKer(KernelEmbedder):
@@ -118,6 +134,8 @@ class STEKer(KernelEmbedder):
         All of them the CPU.
     random_state : ignored
         Nothing in the method is random; present since other estimators have it.
+    callback : function, optional
+        As for :class:`STE`; a step's `embedding` takes an eigendecomposition.
     verbose : int
         1 prints the memory and time that it will take, and what is done; 2 each step.
 
@@ -145,6 +163,7 @@ class STEKer(KernelEmbedder):
         backend: str = "auto",
         device: str | None = None,
         random_state: Any = None,
+        callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())

@@ -15,9 +15,10 @@ from ordinate._writing import whole_file
 from ordinate.drawing import COLOURS
 from ordinate.estimators.base import Embedder
 from ordinate.metrics import procrustes_error, triplet_error
+from ordinate.optimise import Step
 from ordinate.run_folder import versions
 from ordinate.simulate import sample_points, sample_triplets
-from ordinate.stores import TripletStore
+from ordinate.stores import MemoryTriplets
 from ordinate.triplets import Triplets
 
 if TYPE_CHECKING:
@@ -110,20 +111,14 @@ def track(model: Embedder, points: np.ndarray, *args: Any, **kwargs: Any) -> Tra
     paused = 0.0
     began = time.perf_counter()
 
-    def watch(*state: Any) -> None:
+    def note(step: Step) -> None:
         nonlocal paused
         here = time.perf_counter()
-        found = next(part for part in state if isinstance(part, np.ndarray))
-        if found.shape == points.shape:
-            curve.append((here - began - paused, error_of(found, points)))
-        else:  # inner products: their leading eigenvectors are the map
-            values, vectors = np.linalg.eigh(found)
-            d = points.shape[1]
-            leading = vectors[:, -d:] * np.sqrt(np.maximum(values[-d:], 0))
-            curve.append((here - began - paused, error_of(leading, points)))
+        curve.append((here - began - paused, error_of(step.embedding, points)))
         paused += time.perf_counter() - here
 
-    model.__dict__["_watch"] = watch
+    if "callback" in model.get_params():  # LOE has no steps
+        model.set_params(callback=note)
     model.fit(*args, **kwargs)
     seconds = time.perf_counter() - began - paused
     error = error_of(model.embedding_, points)
@@ -141,7 +136,7 @@ def pace() -> float:
     from ordinate import losses
 
     points, triplets = uniform(1000, 2, 400_000, 0)
-    store = TripletStore.from_triplets(triplets)
+    store = MemoryTriplets.from_triplets(triplets)
     store.loss(points, losses.get("ste"))
     began = time.perf_counter()
     store.loss(points, losses.get("ste"))

@@ -20,11 +20,11 @@ from ordinate.storage.stored import (
     NO_WEIGHT,
     GroupedTriplets,
     PlainTriplets,
-    StoredTriplets,
+    TripletFile,
     regroup,
     regrouped,
 )
-from ordinate.storage.tables import open_table
+from ordinate.storage.tables import open_plain
 from ordinate.storage.writing import (
     Rows,
     until_out_of_order,
@@ -34,14 +34,14 @@ from ordinate.storage.writing import (
 )
 from ordinate.triplets import Triplets
 
-__all__ = ["StoredTriplets", "convert", "find", "open_triplets", "write"]
+__all__ = ["TripletFile", "convert", "find", "open_triplets", "write"]
 
 PathLike = str | os.PathLike
 
 
 def open_triplets(
     path: PathLike, *, n_items: int | None = None, memory_limit: int | str | None = None
-) -> StoredTriplets:
+) -> TripletFile:
     """Open a file of triplets without reading it into memory.
 
     Parameters
@@ -58,7 +58,7 @@ def open_triplets(
 
     Returns
     -------
-    StoredTriplets
+    TripletFile
 
     Examples
     --------
@@ -73,18 +73,18 @@ def open_triplets(
     """
     grouped = open_grouped(Path(path))
     if grouped is None:
-        return PlainTriplets(open_table(Path(path)), n_items, memory_limit)
+        return PlainTriplets(open_plain(Path(path)), n_items, memory_limit)
     return GroupedTriplets(grouped, n_items, memory_limit)
 
 
 def find(
     data: Any, *, n_items: int | None = None, memory_limit: int | str | None = None
-) -> StoredTriplets | None:
+) -> TripletFile | None:
     """Return stored triplets if that is what ``data`` is; None for all that readers take.
 
     That are opened ones, files of the fast layout, and plain files too large for the memory limit.
     """
-    if isinstance(data, StoredTriplets):
+    if isinstance(data, TripletFile):
         if n_items not in (None, data.n_items):
             raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
         return data
@@ -94,15 +94,15 @@ def find(
     if grouped is not None:
         return GroupedTriplets(grouped, n_items, memory_limit)
     try:
-        table = open_table(Path(data))
+        file = open_plain(Path(data))
     except (OSError, ValueError):
         return None  # another layout, or no file at all: readers know what to say
-    stored = PlainTriplets(table, n_items, memory_limit)
-    return stored if 4 * table.n_bytes > stored.memory_limit else None
+    stored = PlainTriplets(file, n_items, memory_limit)
+    return stored if 4 * file.n_bytes > stored.memory_limit else None
 
 
 def convert(
-    source: PathLike | StoredTriplets,
+    source: PathLike | TripletFile,
     target: PathLike,
     *,
     n_items: int | None = None,
@@ -113,7 +113,7 @@ def convert(
 
     Parameters
     ----------
-    source : path or StoredTriplets
+    source : path or TripletFile
         See :func:`open_triplets`, as for `n_items` and `memory_limit`.
     target : str or path
         A Parquet file if it ends in ``.parquet``; else a folder of arrays, which is read faster.
@@ -136,7 +136,7 @@ def convert(
     ['cat', 'dog', 'fish', 'fox', 'lynx']
     >>> folder.cleanup()
     """
-    if not isinstance(source, StoredTriplets):
+    if not isinstance(source, TripletFile):
         source = open_triplets(source, n_items=n_items, memory_limit=memory_limit)
     if Path(target).resolve() == source.path.resolve():
         raise ValueError(f"the target is the source itself, {source.path}: name another")

@@ -1,4 +1,4 @@
-"""The first look at a plain file: how many rows and items there are, and which labels."""
+"""A first survey of a plain file: how many rows and items there are, and which labels."""
 
 from typing import NamedTuple
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from ordinate.labels import label_array
 from ordinate.rows import LARGEST_ID, bad_row, count_items
-from ordinate.storage.tables import Batch, Table
+from ordinate.storage.tables import Batch, PlainFile
 
 LARGEST_LABEL = 1 << 28  # number up to which labels are looked up in a table
 
 
-class Look(NamedTuple):
+class Survey(NamedTuple):
     """What a first pass tells about a file.
 
     Attributes
@@ -62,25 +62,25 @@ def check_range(batch: Batch, start: int, n_items: int) -> None:
             raise ValueError(bad_row(start + at, row, n_items))
 
 
-def take_a_look(table: Table, n_items: int | None) -> Look:
+def survey_of(file: PlainFile, n_items: int | None) -> Survey:
     """Read a file once, or twice if its labels are texts.
 
     Numbers are ids if the format or ``n_items`` says so, or if they are 0 to n - 1 without a gap.
     """
-    found = _look_at_ids(table, n_items)
+    found = _survey_ids(file, n_items)
     if found is None:
-        found = _look_at_labels(table)
+        found = _survey_labels(file)
     if found.n_rows == 0:
-        raise ValueError(f"there are no triplets in {table.path}")
+        raise ValueError(f"there are no triplets in {file.path}")
     return found
 
 
-def _look_at_ids(table: Table, n_items: int | None) -> Look | None:
+def _survey_ids(file: PlainFile, n_items: int | None) -> Survey | None:
     """Count numbers as ids; None if they are texts, or too large or too small for that."""
-    ids = table.ids or n_items is not None
+    ids = file.ids or n_items is not None
     counts, seen = np.zeros(n_items or 0, np.int64), np.zeros(0, bool)
     n_rows, last, in_order = 0, -1, True
-    for batch in table.batches():
+    for batch in file.batches():
         if len(batch.columns[0]) == 0:
             continue
         if not ids and not _moderate(batch):
@@ -89,7 +89,7 @@ def _look_at_ids(table: Table, n_items: int | None) -> Look | None:
         if n_items is None:
             largest = int(max(column.max() for column in batch.columns))
             if ids:
-                count_items(largest, table.n_bytes // 12)
+                count_items(largest, file.n_bytes // 12)
             counts = _grown(counts, largest + 1)
             seen = _grown(seen, largest + 1)
         anchors = batch.columns[0]
@@ -100,32 +100,32 @@ def _look_at_ids(table: Table, n_items: int | None) -> Look | None:
         in_order, last = in_order and _ordered(anchors, last), int(anchors[-1])
         n_rows += len(anchors)
     if ids or seen.all():
-        return Look(n_rows, counts, in_order)
+        return Survey(n_rows, counts, in_order)
     labels = np.flatnonzero(seen)
-    return Look(n_rows, counts[labels], in_order, labels, np.cumsum(seen, dtype=np.int32) - 1)
+    return Survey(n_rows, counts[labels], in_order, labels, np.cumsum(seen, dtype=np.int32) - 1)
 
 
-def _look_at_labels(table: Table) -> Look:
+def _survey_labels(file: PlainFile) -> Survey:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     distinct: set = set()
-    for batch in table.batches():
+    for batch in file.batches():
         for column in batch.columns:
             distinct.update(pc.unique(pa.array(column)).to_pylist())
     kinds = {type(label).__name__ for label in distinct}
     if len(kinds) > 1:
-        raise TypeError(f"labels must be of one kind; those in {table.path} are {sorted(kinds)}")
+        raise TypeError(f"labels must be of one kind; those in {file.path} are {sorted(kinds)}")
     labels = label_array(sorted(distinct))
-    look = Look(0, np.zeros(len(labels), np.int64), True, labels)
+    found = Survey(0, np.zeros(len(labels), np.int64), True, labels)
     n_rows, last, in_order = 0, -1, True
-    for batch in table.batches():
-        anchors = look.encode(batch, n_rows)[0]
+    for batch in file.batches():
+        anchors = found.encode(batch, n_rows)[0]
         if len(anchors):
-            look.counts[:] += np.bincount(anchors, minlength=len(labels))
+            found.counts[:] += np.bincount(anchors, minlength=len(labels))
             in_order, last = in_order and _ordered(anchors, last), int(anchors[-1])
             n_rows += len(anchors)
-    return look._replace(n_rows=n_rows, in_order=in_order)
+    return found._replace(n_rows=n_rows, in_order=in_order)
 
 
 def _moderate(batch: Batch) -> bool:

@@ -19,8 +19,8 @@ from ordinate._parallel import ahead, blocks, in_order, n_threads, sub_blocks
 from ordinate.rows import bad_row
 from ordinate.storage.files import Fingerprint, check_space, check_unchanged
 from ordinate.storage.grouped import FolderFile, GroupedFile
-from ordinate.storage.look import Look, take_a_look
-from ordinate.storage.tables import Table
+from ordinate.storage.look import Survey, survey_of
+from ordinate.storage.tables import PlainFile
 from ordinate.storage.writing import Rows, sort_by_anchor, write_grouped
 from ordinate.triplets import Triplets
 
@@ -69,7 +69,7 @@ class Buffers:
         self._free.append(array)
 
 
-class StoredTriplets(ABC):
+class TripletFile(ABC):
     """Triplets in a file, which :func:`ordinate.storage.open_triplets` opens.
 
     Estimators take it like a table: they load it if it fits, and read it anew for every pass if it
@@ -196,11 +196,21 @@ class StoredTriplets(ABC):
     def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
         """Return the triplets in the order of their anchors, and where each anchor starts."""
 
+    @property
+    @abstractmethod
+    def in_order(self) -> bool:
+        """Whether the rows are in the order of their anchors."""
+
+    @property
+    @abstractmethod
+    def anchor_counts(self) -> np.ndarray:
+        """How many rows each item is the anchor of: (n_items,)."""
+
     def needs_copy(self, *, by_anchor: bool) -> bool:
         """Whether streaming begins with a copy in the fast layout, in a temporary folder."""
         return False
 
-    def quick(self) -> "StoredTriplets":
+    def quick(self) -> "TripletFile":
         """Return the triplets in a form that is decoded quickly."""
         return self
 
@@ -218,7 +228,7 @@ class StoredTriplets(ABC):
         return Triplets(rows, labels=self._labels, n_items=n_items, weight=weight)
 
 
-class GroupedTriplets(StoredTriplets):
+class GroupedTriplets(TripletFile):
     """Triplets in the fast layout: the rows of every anchor lie together."""
 
     def __init__(
@@ -244,6 +254,16 @@ class GroupedTriplets(StoredTriplets):
         """Return the triplets themselves, and where each anchor starts."""
         return self, self.starts
 
+    @property
+    def in_order(self) -> bool:
+        """They always are."""
+        return True
+
+    @property
+    def anchor_counts(self) -> np.ndarray:
+        """How many rows each item is the anchor of: (n_items,)."""
+        return np.diff(self.starts)
+
     def read_pairs(self, part: slice, *, verify: bool) -> tuple[np.ndarray, np.ndarray]:
         """Read pairs (k, 2) of near and far, and their weights or nothing."""
         size = part.stop - part.start
@@ -267,31 +287,41 @@ class GroupedTriplets(StoredTriplets):
         return in_order(read, parts, workers=READERS, ahead=READERS)
 
 
-class PlainTriplets(StoredTriplets):
+class PlainTriplets(TripletFile):
     """Triplets in a plain file, in any order."""
 
-    def __init__(self, table: Table, n_items: int | None, memory_limit: Any = None) -> None:
-        super().__init__(table.path, table.files, table.weighted, memory_limit)
-        self.table = table
+    def __init__(self, file: PlainFile, n_items: int | None, memory_limit: Any = None) -> None:
+        super().__init__(file.path, file.files, file.weighted, memory_limit)
+        self.file = file
         self._given = None if n_items is None else check_whole("n_items", n_items, least=3)
 
     @cached_property
-    def look(self) -> Look:
-        """Numbers of rows and items, anchors and labels, from a first pass over the file."""
+    def survey(self) -> Survey:
+        """Numbers of rows and items, anchors and labels, from a first reading of the file."""
         check_unchanged(self.files)
-        return take_a_look(self.table, self._given)
+        return survey_of(self.file, self._given)
 
     def __len__(self) -> int:
-        return self.look.n_rows
+        return self.survey.n_rows
 
     @property
     def n_items(self) -> int:  # type: ignore[override]
         """Number of items."""
-        return len(self.look.counts)
+        return len(self.survey.counts)
 
     @property
     def _labels(self) -> np.ndarray | None:  # type: ignore[override]
-        return self.look.labels
+        return self.survey.labels
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the rows are in the order of their anchors."""
+        return self.survey.in_order
+
+    @property
+    def anchor_counts(self) -> np.ndarray:
+        """How many rows each item is the anchor of: (n_items,)."""
+        return self.survey.counts
 
     def _read(self, parts: list[Part]) -> Iterator[Block]:
         # One thread is enough to decode ahead: Arrow has threads of its own inside.
@@ -299,7 +329,7 @@ class PlainTriplets(StoredTriplets):
 
     def _cut(self, parts: list[Part]) -> Iterator[Block]:
         """Cut the file's batches into blocks."""
-        batches = self.table.batches()
+        batches = self.file.batches()
         columns: list[np.ndarray] = [np.empty(0)]
         weights, at = None, 0
         for part, last in parts:
@@ -311,7 +341,7 @@ class PlainTriplets(StoredTriplets):
                     batch = next(batches, None)
                     if batch is None:
                         raise OSError(f"{self.path} has fewer than its {len(self):,} rows")
-                    columns, weights = self.look.encode(batch, part.start + filled), batch.weight
+                    columns, weights = self.survey.encode(batch, part.start + filled), batch.weight
                     at = 0
                 n = min(size - filled, len(columns[0]) - at)
                 for k, column in enumerate(columns):
@@ -329,21 +359,27 @@ class PlainTriplets(StoredTriplets):
 
     def needs_copy(self, *, by_anchor: bool) -> bool:
         """Whether rows are wanted by anchor, or take longer to decode than to sum."""
-        return by_anchor or self.table.slow or self.look.labels is not None
+        return by_anchor or self.file.slow or self.survey.labels is not None
 
-    def quick(self) -> StoredTriplets:
+    def quick(self) -> TripletFile:
         """Return the triplets, or a copy in the fast layout."""
         return self._sorted if self.needs_copy(by_anchor=False) else self
 
     @cached_property
     def _sorted(self) -> GroupedTriplets:
         folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        regroup(self, folder / "grouped")
-        return GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
+        try:
+            regroup(self, folder / "grouped")
+            copy = GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+        # Not with this object: a fit may hold on to the copy alone.
+        weakref.finalize(copy, shutil.rmtree, folder, ignore_errors=True)
+        return copy
 
 
-def regroup(stored: StoredTriplets, target: Path, labels: list | None = None) -> None:
+def regroup(stored: TripletFile, target: Path, labels: list | None = None) -> None:
     """Write triplets in the fast layout; those in another order are sorted, in bounded memory.
 
     ``labels`` are for a file that holds ids.
@@ -354,7 +390,7 @@ def regroup(stored: StoredTriplets, target: Path, labels: list | None = None) ->
     write_grouped(target, rows, stored.n_items, labels, stored.weighted)
 
 
-def regrouped(stored: StoredTriplets, folder: Path | None = None) -> Iterator[Rows]:
+def regrouped(stored: TripletFile, folder: Path | None = None) -> Iterator[Rows]:
     """Yield all rows in the order of their anchors, with files in ``folder`` if need be."""
 
     def rows() -> Iterator[Rows]:
@@ -362,11 +398,10 @@ def regrouped(stored: StoredTriplets, folder: Path | None = None) -> Iterator[Ro
             yield block.rows, block.weight
             stored.buffers.give(block.rows)
 
-    in_place = not isinstance(stored, PlainTriplets) or stored.look.in_order
     if folder is not None:
         # The result, and while sorting all rows besides.
-        check_space(folder, (8 + (not in_place) * stored.row_bytes) * len(stored))
-    if not isinstance(stored, PlainTriplets) or in_place or folder is None:
+        check_space(folder, (8 + (not stored.in_order) * stored.row_bytes) * len(stored))
+    if stored.in_order or folder is None:
         return rows()
     most_rows = max(stored.memory_limit // (4 * stored.row_bytes), 1)
-    return sort_by_anchor(rows(), stored.look.counts, folder, most_rows)
+    return sort_by_anchor(rows(), stored.anchor_counts, folder, most_rows)

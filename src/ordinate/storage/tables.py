@@ -26,7 +26,7 @@ class Batch(NamedTuple):
         return all(isinstance(column, np.ndarray) for column in self.columns)
 
 
-class Table(NamedTuple):
+class PlainFile(NamedTuple):
     """A plain file, or a folder of Parquet files.
 
     Attributes
@@ -52,7 +52,7 @@ class Table(NamedTuple):
     batches: Callable[[], Iterator[Batch]]
 
 
-def open_table(path: Path) -> Table:
+def open_plain(path: Path) -> PlainFile:
     """Open a file by its suffix, or a folder of Parquet files."""
     with reading(path):
         if path.is_dir():
@@ -75,7 +75,7 @@ def open_table(path: Path) -> Table:
     )
 
 
-def _npy(path: Path) -> Table:
+def _npy(path: Path) -> PlainFile:
     with path.open("rb") as file:
         version = np.lib.format.read_magic(file)
         read_header = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
@@ -99,10 +99,10 @@ def _npy(path: Path) -> Table:
             read_into(path, rows, offset + start * 3 * dtype.itemsize)
             yield Batch(list(rows.T), None)
 
-    return Table(path, fingerprint([path]), 12 * shape[0], True, False, False, batches)
+    return PlainFile(path, fingerprint([path]), 12 * shape[0], True, False, False, batches)
 
 
-def _parquet(path: Path, files: list[Path]) -> Table:
+def _parquet(path: Path, files: list[Path]) -> PlainFile:
     import pyarrow.parquet as pq
 
     if not files:
@@ -128,10 +128,10 @@ def _parquet(path: Path, files: list[Path]) -> Table:
         if seen != n_rows:
             raise OSError(f"{path} should have {n_rows:,} rows; {seen:,} could be read")
 
-    return Table(path, fingerprint(files), 12 * n_rows, False, False, weighted, batches)
+    return PlainFile(path, fingerprint(files), 12 * n_rows, False, False, weighted, batches)
 
 
-def _arrow(path: Path) -> Table:
+def _arrow(path: Path) -> PlainFile:
     import pyarrow as pa
 
     with pa.OSFile(str(path)) as source:
@@ -151,10 +151,10 @@ def _arrow(path: Path) -> Table:
                     yield _from_arrow(batch.slice(start, BATCH), names, weighted)
 
     size = path.stat().st_size
-    return Table(path, fingerprint([path]), 6 * size, False, False, weighted, batches)
+    return PlainFile(path, fingerprint([path]), 6 * size, False, False, weighted, batches)
 
 
-def _csv(path: Path) -> Table:
+def _csv(path: Path) -> PlainFile:
     from pyarrow import csv
 
     separator = "\t" if ".tsv" in path.suffixes else ","
@@ -175,7 +175,7 @@ def _csv(path: Path) -> Table:
 
     # A row has at least three digits, two separators and an end.
     size = path.stat().st_size
-    return Table(path, fingerprint([path]), 2 * size, False, True, weighted, batches)
+    return PlainFile(path, fingerprint([path]), 2 * size, False, True, weighted, batches)
 
 
 def _names(path: Path, names: list[str]) -> tuple[list[str], bool]:

@@ -11,26 +11,24 @@ import numpy as np
 
 from ordinate._memory import in_words
 from ordinate.stores import device as device_module
-from ordinate.stores.columns import Columns
+from ordinate.stores.columns import MemoryColumns
+from ordinate.stores.contract import ColumnStore, TripletStore
 from ordinate.stores.device import DeviceColumns, DeviceTriplets
-from ordinate.stores.device_blocks import BlockedColumns, BlockedTriplets
+from ordinate.stores.device_blocks import SentColumns, SentTriplets
 from ordinate.stores.streamed_columns import StreamedColumns
 from ordinate.stores.streamed_triplets import StreamedTriplets
-from ordinate.stores.triplets import NO_WEIGHT, TripletStore
+from ordinate.stores.triplets import NO_WEIGHT, MemoryTriplets
 from ordinate.triplets import Triplets
-
-AnyColumns = Columns | DeviceColumns | BlockedColumns | StreamedColumns
-AnyTriplets = TripletStore | DeviceTriplets | BlockedTriplets | StreamedTriplets
 
 __all__ = [
     "NO_WEIGHT",
-    "AnyColumns",
-    "AnyTriplets",
-    "BlockedColumns",
-    "BlockedTriplets",
-    "Columns",
+    "ColumnStore",
     "DeviceColumns",
     "DeviceTriplets",
+    "MemoryColumns",
+    "MemoryTriplets",
+    "SentColumns",
+    "SentTriplets",
     "StreamedColumns",
     "StreamedTriplets",
     "TripletStore",
@@ -41,32 +39,32 @@ __all__ = [
 
 def store_of(
     triplets: Any, backend: str = "auto", device: str = "cpu", precision: str = "double"
-) -> AnyTriplets:
+) -> TripletStore:
     """Return the store of all triplets: in memory for a table, streamed for a file, or on a device.
 
     What does not fit on a device is sent there anew for every pass. ``precision`` is that of terms
     on a device.
     """
-    kind = TripletStore if isinstance(triplets, Triplets) else StreamedTriplets
+    kind = MemoryTriplets if isinstance(triplets, Triplets) else StreamedTriplets
     host = kind.from_triplets(triplets, backend)
     if device == "cpu":
         return host
     if _fits(device, len(host) * (12 + 8 * host.weighted)):
         return DeviceTriplets.of(host, device, precision)
-    return BlockedTriplets(host, device, precision)
+    return SentTriplets(host, device, precision)
 
 
 def columns_of(
     triplets: Any, landmarks: np.ndarray, backend: str = "auto", device: str = "cpu"
-) -> AnyColumns:
+) -> ColumnStore:
     """Return the columns of landmarks, where :func:`store_of` would put the triplets."""
-    kind = Columns if isinstance(triplets, Triplets) else StreamedColumns
+    kind = MemoryColumns if isinstance(triplets, Triplets) else StreamedColumns
     host = kind.from_triplets(triplets, landmarks, backend)
     if device == "cpu":
         return host
     if _fits(device, int(host.sizes.sum()) * (8 + 8 * host.weighted)):
         return DeviceColumns.of(host, device)
-    return BlockedColumns(host, device)
+    return SentColumns(host, device)
 
 
 def _fits(device: str, n_bytes: int) -> bool:

@@ -1,7 +1,7 @@
-"""Comparisons with landmarks in memory, and the passes over them that rankings need."""
+"""Comparisons with landmarks in memory, and the passes over them that their scores need."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +10,9 @@ import numpy as np
 from ordinate import backends
 from ordinate._parallel import blocks, in_order, n_threads, run
 from ordinate.noise import Noise
+from ordinate.stores.adding import added
+from ordinate.stores.contract import HostColumns, Result
+from ordinate.stores.sampling import Runs
 from ordinate.stores.triplets import MOST_COPIES, NO_WEIGHT
 from ordinate.triplets import Triplets
 
@@ -17,10 +20,62 @@ from ordinate.triplets import Triplets
 MOST_PARTS = 8
 SMALLEST_PART = 1 << 19  # of a column
 BLOCK = 1 << 22  # rows after which kernels move their sums to double precision
-RUN = 16  # rows that are sampled together, being read together
+
+Kernel = Callable[..., np.ndarray]  # of a backend, pairs, weights and what a column is asked with
 
 
-class Columns:
+class ColumnPasses(ABC):
+    """What stores of columns share that compute by NumPy or numba.
+
+    They differ in how a kernel is summed over the pairs of some columns.
+    """
+
+    n_items: int
+    sizes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Count how often each item was far, and near: two arrays (n_columns, n_items)."""
+        far, near = np.stack(self._sum_all(count_sums, [(self.n_items,)] * len(self)), axis=1)
+        return far, near
+
+    @abstractmethod
+    def sample(self, size: int) -> HostColumns:
+        """Take about ``size`` pairs of each column, in runs spread evenly over its rows."""
+
+    def counts_and_sample(self, size: int) -> tuple[tuple[np.ndarray, np.ndarray], HostColumns]:
+        """Return ``counts()`` and ``sample(size)``."""
+        return self.counts(), self.sample(size)
+
+    def gradient(self, scores: Mapping[int, np.ndarray], noise: Noise) -> dict[int, np.ndarray]:
+        """Gradient of the log-likelihood of the scores (n_items,) of some columns."""
+        return self._sum(score_sums, {i: (x, noise) for i, x in scores.items()})
+
+    def information(self, scores: Mapping[int, np.ndarray], noise: Noise) -> dict[int, np.ndarray]:
+        """Diagonal of the expected curvature of the log-likelihood, of some columns."""
+        ones = np.ones(self.n_items)
+        return self._sum(coupling_sums, {i: (x, noise, ones) for i, x in scores.items()})
+
+    def coupling(self, scores: np.ndarray, noise: Noise) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the pass v -> C v, C the coupling of items in the curvature at scores (l, n)."""
+        return lambda values: np.stack(
+            self._sum_all(
+                coupling_sums,
+                [(x, noise, v) for x, v in zip(scores, values, strict=True)],
+            )
+        )
+
+    def _sum_all(self, kernel: Kernel, arguments: Sequence[tuple]) -> list[np.ndarray]:
+        return list(self._sum(kernel, dict(enumerate(arguments))).values())
+
+    @abstractmethod
+    def _sum(self, kernel: Kernel, arguments: Mapping[int, tuple]) -> dict[int, np.ndarray]:
+        """Add up ``kernel(backend, pairs, weight, *arguments[i])`` over the parts of columns i."""
+
+
+class MemoryColumns(ColumnPasses):
     """Comparisons of several landmarks in memory: per landmark, pairs (near, far) of items.
 
     Parameters
@@ -50,7 +105,7 @@ class Columns:
     @classmethod
     def from_triplets(
         cls, triplets: Triplets, landmarks: np.ndarray, backend: str = "auto"
-    ) -> "Columns":
+    ) -> "MemoryColumns":
         """Take the rows whose anchor is a landmark; the rows of each stay where they are."""
         grouped, starts = triplets.grouped(backend=backend)
         parts = [slice(starts[i], starts[i + 1]) for i in landmarks]
@@ -62,82 +117,34 @@ class Columns:
             backends.load(backend),
         )
 
-    def __len__(self) -> int:
-        return len(self.pairs)
-
     @property
     def weighted(self) -> bool:
         """Whether pairs have weights."""
         return any(map(len, self.weights))
 
-    def sample(self, size: int) -> "Columns":
+    def sample(self, size: int) -> "MemoryColumns":
         """Take about ``size`` pairs of each column, in runs spread evenly over its rows."""
-
-        def take(array: np.ndarray) -> np.ndarray:
-            step = len(array) * RUN // max(size, RUN)
-            if step <= RUN:
-                return array
-            n_runs = len(array) // step
-            runs = array[: n_runs * step].reshape(n_runs, step, *array.shape[1:])
-            middle = (step - RUN) // 2
-            return runs[:, middle : middle + RUN].reshape(n_runs * RUN, *array.shape[1:])
-
+        runs = [Runs.of(n_rows, size) for n_rows in self.sizes]
         # A pair as one number of 64 bits is copied in one go.
-        pairs = run(lambda column: take(column.view(np.uint64)).view(np.uint32), self.pairs)
-        return Columns(
-            pairs,
-            [take(weight) if len(weight) else weight for weight in self.weights],
-            self.n_items,
-            self.backend,
-        )
-
-    def counts(self, dtype: type = np.float64) -> tuple[np.ndarray, np.ndarray]:
-        """Count how often each item was far, and near: two arrays (n_columns, n_items)."""
-        sums = self._sum(
+        pairs = run(
+            lambda i: runs[i].take(self.pairs[i].view(np.uint64)).view(np.uint32),
             range(len(self)),
-            lambda i, part: np.array(
-                self.backend.count_sums(
-                    self.pairs[i][part], self._weight(i, part), self.n_items, dtype
-                )
-            ),
         )
-        return np.array([far for far, _ in sums]), np.array([near for _, near in sums])
+        weights = [
+            chosen.take(weight) if len(weight) else weight
+            for chosen, weight in zip(runs, self.weights, strict=True)
+        ]
+        return MemoryColumns(pairs, weights, self.n_items, self.backend)
 
-    def gradient(self, scores: Mapping[int, np.ndarray], noise: Noise) -> dict[int, np.ndarray]:
-        """Gradient of the log-likelihood of the scores (n_items,) of some columns."""
-        sums = self._sum(
-            scores,
-            lambda i, part: self.backend.score_sums(
-                self.pairs[i][part], self._weight(i, part), scores[i], noise
-            ),
-        )
-        return dict(zip(scores, sums, strict=True))
-
-    def weighted_by_information(self, scores: np.ndarray, noise: Noise) -> "Columns":
-        """Weight each pair by the curvature it adds to the log-likelihood of scores (l, n)."""
+    def coupling(self, scores: np.ndarray, noise: Noise) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the pass v -> C v; the pairs' curvatures are worked out once."""
         kernel = self.backend.pair_information
-        weights = run(
+        curvatures = run(
             lambda i: kernel(self.pairs[i], self.weights[i], scores[i], noise),
             range(len(self)),
         )
-        return Columns(self.pairs, weights, self.n_items, self.backend)
-
-    def information(self, column: int, scores: np.ndarray, noise: Noise) -> np.ndarray:
-        """Diagonal of the expected curvature of a column's log-likelihood at its scores (n,)."""
-        alone = Columns(
-            [self.pairs[column]], [self.weights[column]], self.n_items, self.backend
-        ).weighted_by_information(scores[None], noise)
-        return alone.neighbour_sums(np.ones((1, self.n_items)))[0]
-
-    def neighbour_sums(self, values: np.ndarray) -> np.ndarray:
-        """Per column and item, the sum of the opponents' values (l, n) times the pairs' weights."""
-        kernel = self.backend.neighbour_sums
-        return np.array(
-            self._sum(
-                range(len(self)),
-                lambda i, part: kernel(self.pairs[i][part], self.weights[i][part], values[i]),
-            )
-        )
+        curved = MemoryColumns(self.pairs, curvatures, self.n_items, self.backend)
+        return lambda values: np.stack(curved._sum_all(neighbour_sums, [(v,) for v in values]))
 
     def n_parts(self, n_compared: np.ndarray) -> np.ndarray:
         """Count the connected parts of the items that each column compares.
@@ -150,36 +157,71 @@ class Columns:
         return np.array(parts)
 
     def each_block(
-        self, column: int, function: Callable[[np.ndarray, np.ndarray], Any]
-    ) -> Iterator[Any]:
+        self, column: int, function: Callable[[np.ndarray, np.ndarray], Result]
+    ) -> Iterator[Result]:
         """Yield a function's result for a column's pairs and weights, in blocks; it runs ahead."""
-        pairs, workers = self.pairs[column], min(n_threads(), MOST_COPIES)
+        pairs, weight = self.pairs[column], self.weights[column]
+        workers = min(n_threads(), MOST_COPIES)
         return in_order(
-            lambda part: function(pairs[part], self._weight(column, part)),
-            blocks(len(pairs), BLOCK),
+            lambda part: function(pairs[part], weight[part]),  # no weights stay none
+            blocks(len(pairs), BLOCK) or [slice(0, 0)],
             workers=workers,
             ahead=workers,
         )
 
-    def _weight(self, column: int, part: slice) -> np.ndarray:
-        weight = self.weights[column]
-        return weight[part] if len(weight) else weight
+    def _sum(self, kernel: Kernel, arguments: Mapping[int, tuple]) -> dict[int, np.ndarray]:
+        parts = {i: column_parts(self.sizes[i], self.n_items) for i in arguments}
 
-    def _sum(self, columns: Any, kernel: Callable[[int, slice], np.ndarray]) -> list[np.ndarray]:
-        """Add up a kernel's results over the parts of each column."""
-        columns = list(columns)
-        parts = {i: column_parts(self.sizes[i], self.n_items) for i in columns}
-        tasks = [(i, part) for i in columns for part in parts[i]]
-        done = iter(run(lambda task: kernel(*task), tasks))
-        return [reduce(np.add, [next(done) for _ in parts[i]]) for i in columns]
+        def add(task: tuple[int, slice]) -> np.ndarray:
+            i, part = task
+            return kernel(self.backend, self.pairs[i][part], self.weights[i][part], *arguments[i])
+
+        done = iter(run(add, [(i, part) for i in arguments for part in parts[i]]))
+        return {i: added([next(done) for _ in parts[i]]) for i in arguments}
+
+
+def count_sums(
+    backend: ModuleType, pairs: np.ndarray, weight: np.ndarray, n_items: int
+) -> np.ndarray:
+    """How often each item was far, and near: (2, n_items)."""
+    # Single precision is exact for the ones of a block, and quicker.
+    dtype: Any = np.float64 if len(weight) else np.float32
+    return np.array(backend.count_sums(pairs, weight, n_items, dtype))
+
+
+def score_sums(
+    backend: ModuleType, pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: int
+) -> np.ndarray:
+    """Gradient of the log-likelihood of the scores (n_items,) of a column."""
+    return backend.score_sums(pairs, weight, scores, noise)
+
+
+def coupling_sums(
+    backend: ModuleType,
+    pairs: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    noise: int,
+    values: np.ndarray,
+) -> np.ndarray:
+    """Per item, the sum of its opponents' values (n_items,) times the pairs' curvatures."""
+    curvature = backend.pair_information(pairs, weight, scores, noise)
+    return backend.neighbour_sums(pairs, curvature, values)
+
+
+def neighbour_sums(
+    backend: ModuleType, pairs: np.ndarray, weight: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Per item, the sum of its opponents' values (n_items,) times the pairs' weights."""
+    return backend.neighbour_sums(pairs, weight, values)
 
 
 def column_parts(size: int, n_items: int) -> list[slice]:
-    """Cut a column into parts that are long beside the sums of all items.
+    """Cut a column into parts that are long beside the sums of all items; an empty one is one part.
 
     Long parts are whole blocks, so that a column that is read block by block has the same sums.
     """
     length = max(SMALLEST_PART, 8 * n_items, -(-int(size) // MOST_PARTS))
     if length > BLOCK:
         length = -(-length // BLOCK) * BLOCK
-    return blocks(int(size), length)
+    return blocks(int(size), length) or [slice(0, 0)]

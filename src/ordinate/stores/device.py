@@ -1,9 +1,10 @@
 """Comparisons and triplets that stay on a device, and the passes over them.
 
-They answer what :class:`Columns` and :class:`TripletStore` do, with torch tensors on that device.
+They answer what :class:`MemoryColumns` and :class:`MemoryTriplets` do, with torch tensors on that
+device.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import chain, pairwise
 from types import ModuleType
@@ -14,13 +15,11 @@ import numpy as np
 from ordinate import backends
 from ordinate._device import torch_device
 from ordinate._optional import require
-from ordinate.losses import Loss
 from ordinate.noise import Noise
-from ordinate.stores.columns import RUN, Columns
+from ordinate.stores.contract import HostColumns, HostTriplets
+from ordinate.stores.sampling import Runs, sampled_rows
 from ordinate.stores.sending import fill, sent
-from ordinate.stores.streamed_columns import StreamedColumns
-from ordinate.stores.streamed_triplets import StreamedTriplets
-from ordinate.stores.triplets import TripletStore
+from ordinate.stores.triplets import TripletPasses
 
 Tensor = Any
 
@@ -48,7 +47,7 @@ class DeviceColumns:
         self.ranges = list(pairwise(ends))
 
     @classmethod
-    def of(cls, host: Columns | StreamedColumns, device: str) -> "DeviceColumns":
+    def of(cls, host: HostColumns, device: str) -> "DeviceColumns":
         """Send columns to a device."""
         torch, where = require("torch", extra="gpu"), torch_device(device)
         size = int(host.sizes.sum())
@@ -61,39 +60,33 @@ class DeviceColumns:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether pairs have weights."""
+        return len(self.weight) > 0
+
     def sample(self, size: int) -> "DeviceColumns":
         """Take about ``size`` pairs of each column, in runs spread evenly over its rows."""
-        chosen = []
-        for start, stop in self.ranges:
-            step = (stop - start) * RUN // max(size, RUN)
-            n_runs = (stop - start) // step if step > RUN else 1
-            length, step = (RUN, step) if step > RUN else (stop - start, stop - start)
-            first = start + (step - length) // 2
-            chosen.append((first, n_runs, step, length))
+        torch = require("torch", extra="gpu")
+        runs = [Runs.of(n_rows, size) for n_rows in self.sizes]
 
         def take(array: Tensor) -> Tensor:
-            torch = require("torch", extra="gpu")
-            return torch.cat(
-                [
-                    array[first:]
-                    .as_strided(
-                        (n_runs, length, *array.shape[1:]),
-                        (step * array.stride(0), *array.stride()),
-                        array[first:].storage_offset(),
-                    )
-                    .reshape(n_runs * length, *array.shape[1:])
-                    for first, n_runs, step, length in chosen
-                ]
-            )
+            ranges = zip(runs, self.ranges, strict=True)
+            return torch.cat([chosen.take(array[start:stop]) for chosen, (start, stop) in ranges])
 
-        weight = take(self.weight) if len(self.weight) else self.weight
-        sizes = [n_runs * length for _, n_runs, _, length in chosen]
-        return DeviceColumns(take(self.pairs), weight, sizes, self.n_items)
+        weight = take(self.weight) if self.weighted else self.weight
+        return DeviceColumns(
+            take(self.pairs), weight, [chosen.n_rows for chosen in runs], self.n_items
+        )
 
-    def counts(self, dtype: type = np.float64) -> tuple[Tensor, Tensor]:
+    def counts(self) -> tuple[Tensor, Tensor]:
         """Count how often each item was far, and near: two arrays (n_columns, n_items)."""
         counts = self._kernels.count_sums(self.pairs, self.weight, self.ranges, self.n_items)
         return counts[0], counts[1]
+
+    def counts_and_sample(self, size: int) -> tuple[tuple[Tensor, Tensor], "DeviceColumns"]:
+        """Return ``counts()`` and ``sample(size)``."""
+        return self.counts(), self.sample(size)
 
     def gradient(self, scores: Mapping[int, Tensor], noise: Noise) -> dict[int, Tensor]:
         """Gradient of the log-likelihood of the scores (n_items,) of some columns."""
@@ -102,23 +95,21 @@ class DeviceColumns:
         sums = self._kernels.score_sums(self.pairs, self.weight, ranges, stacked, noise)
         return dict(zip(scores, sums, strict=True))
 
-    def weighted_by_information(self, scores: Tensor, noise: Noise) -> "DeviceColumns":
-        """Weight each pair by the curvature it adds to the log-likelihood of scores (l, n)."""
-        kernel = self._kernels.pair_information
-        weight = kernel(self.pairs, self.weight, self.ranges, scores, noise)
-        return DeviceColumns(self.pairs, weight, self.sizes, self.n_items)
+    def information(self, scores: Mapping[int, Tensor], noise: Noise) -> dict[int, Tensor]:
+        """Diagonal of the expected curvature of the log-likelihood, of some columns."""
 
-    def information(self, column: int, scores: Tensor, noise: Noise) -> Tensor:
-        """Diagonal of the expected curvature of a column's log-likelihood at its scores (n,)."""
-        at = slice(*self.ranges[column])
-        alone = DeviceColumns(
-            self.pairs[at], self.weight[at], self.sizes[[column]], self.n_items
-        ).weighted_by_information(scores[None], noise)
-        return alone.neighbour_sums(scores.new_ones((1, self.n_items)))[0]
+        def of(i: int, x: Tensor) -> Tensor:
+            at = slice(*self.ranges[i])
+            alone = DeviceColumns(self.pairs[at], self.weight[at], self.sizes[[i]], self.n_items)
+            return alone.coupling(x[None], noise)(x.new_ones((1, self.n_items)))[0]
 
-    def neighbour_sums(self, values: Tensor) -> Tensor:
-        """Per column and item, the sum of the opponents' values (l, n) times the pairs' weights."""
-        return self._kernels.neighbour_sums(self.pairs, self.weight, self.ranges, values)
+        return {i: of(i, x) for i, x in scores.items()}
+
+    def coupling(self, scores: Tensor, noise: Noise) -> Callable[[Tensor], Tensor]:
+        """Return the pass v -> C v; the pairs' curvatures are worked out once."""
+        kernels = self._kernels
+        curvature = kernels.pair_information(self.pairs, self.weight, self.ranges, scores, noise)
+        return lambda values: kernels.neighbour_sums(self.pairs, curvature, self.ranges, values)
 
     def n_parts(self, n_compared: np.ndarray) -> np.ndarray:
         """Count the connected parts of the items that each column compares.
@@ -144,7 +135,7 @@ class DeviceColumns:
         return backends.load_for(self.pairs)
 
 
-class DeviceTriplets:
+class DeviceTriplets(TripletPasses):
     """Triplets on a device and the passes over them that a map needs.
 
     Parameters
@@ -171,22 +162,20 @@ class DeviceTriplets:
         weight: Tensor,
         n_items: int,
         precision: str = "double",
-        whole: Any = None,
+        whole: TripletPasses | None = None,
     ) -> None:
+        super().__init__(n_items, whole)
         self.ids = ids
         self.weight = weight
-        self.n_items = n_items
         self.precision = precision
-        self.whole = whole
-        self.n_passes = 0.0
 
     @classmethod
     def of(
         cls,
-        host: TripletStore | StreamedTriplets,
+        host: HostTriplets,
         device: str,
         precision: str = "double",
-        whole: Any = None,
+        whole: TripletPasses | None = None,
     ) -> "DeviceTriplets":
         """Send triplets to a device."""
         torch, where = require("torch", extra="gpu"), torch_device(device)
@@ -199,40 +188,22 @@ class DeviceTriplets:
         return self.ids.shape[1]
 
     @property
+    def weighted(self) -> bool:
+        """Whether triplets have weights."""
+        return len(self.weight) > 0
+
+    @property
     def total(self) -> float:
         """Number of answers: triplets counted by their weight."""
-        return float(self.weight.sum()) if len(self.weight) else float(len(self))
+        return float(self.weight.sum()) if self.weighted else float(len(self))
 
-    def sample(self, size: int, random_state: Any = 0) -> "DeviceTriplets":
-        """Take about ``size`` triplets, drawn at random from stretches of equal length."""
-        step = len(self) // max(size, 1)
-        if step <= 1:
+    def sample(self, size: int) -> "DeviceTriplets":
+        """Take about ``size`` triplets, one at random from each of consecutive stretches."""
+        chosen = sampled_rows(len(self), size, self.ids)
+        if chosen is None:
             return self
-        torch, device = require("torch", extra="gpu"), self.ids.device
-        starts = torch.arange(0, len(self) - step + 1, step, device=device)
-        seed = int(np.random.default_rng(random_state).integers(1 << 62))
-        generator = torch.Generator(device).manual_seed(seed)
-        shift = torch.randint(step, starts.shape, generator=generator, device=device)
-        chosen = starts + shift
-        weight = self.weight[chosen] if len(self.weight) else self.weight
+        weight = self.weight[chosen] if self.weighted else self.weight
         return DeviceTriplets(self.ids[:, chosen], weight, self.n_items, self.precision, self)
-
-    def loss(self, points: Tensor, loss: Loss) -> tuple[float, Tensor]:
-        """Value and gradient (n, d) of a loss, summed over all triplets."""
-        kernel = self._kernels.loss_sums
-        self._count_pass(1.0)
-        return kernel(self.ids, self.weight, self._precise(points), loss)
-
-    def curvature(self, points: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
-        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        kernel = self._kernels.curvature_sums
-        self._count_pass(1.0)
-        return kernel(self.ids, self.weight, self._precise(points), loss)
-
-    def similarity(self, vectors: Tensor) -> Tensor:
-        """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
-        self._count_pass(1.0)
-        return self._kernels.similarity_sums(self.ids, self.weight, vectors)
 
     @cached_property
     def counts(self) -> Tensor:
@@ -253,17 +224,17 @@ class DeviceTriplets:
             n_parts = DeviceColumns(ends, empty, [len(ends)], self.n_items).n_parts(n_occurring)
         return int(n_parts[0])
 
+    def _sum(self, kernel: str, points: Tensor, *arguments: Any) -> Any:
+        sums = getattr(backends.load_for(self.ids), kernel)
+        return sums(self.ids, self.weight, points, *arguments)
+
     def _precise(self, points: Tensor) -> Tensor:
-        return (points.float() if self.precision == "single" else points.double()).contiguous()
+        return precise(points, self.precision)
 
-    @property
-    def _kernels(self) -> ModuleType:
-        return backends.load_for(self.ids)
 
-    def _count_pass(self, share: float) -> None:
-        self.n_passes += share
-        if self.whole is not None:
-            self.whole._count_pass(share * len(self) / len(self.whole))
+def precise(points: Tensor, precision: str) -> Tensor:
+    """Return points in single or double precision, row by row."""
+    return (points.float() if precision == "single" else points.double()).contiguous()
 
 
 def _shorten(label: Tensor) -> None:

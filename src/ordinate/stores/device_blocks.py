@@ -3,51 +3,45 @@
 For data larger than the device's memory: they are sent anew for every pass.
 """
 
-import operator
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ordinate._device import torch_device
 from ordinate._optional import require
-from ordinate.losses import Loss
 from ordinate.noise import Noise
-from ordinate.stores.columns import Columns
-from ordinate.stores.device import DeviceColumns, DeviceTriplets
+from ordinate.stores.adding import added
+from ordinate.stores.contract import HostColumns, HostTriplets
+from ordinate.stores.device import DeviceColumns, DeviceTriplets, precise
 from ordinate.stores.sending import sent
-from ordinate.stores.streamed_columns import StreamedColumns
-from ordinate.stores.streamed_triplets import StreamedTriplets
-from ordinate.stores.triplets import TripletStore
+from ordinate.stores.triplets import TripletPasses
 
 Tensor = Any
 
 
-class BlockedTriplets:
+class SentTriplets(TripletPasses):
     """Triplets with the passes of ``DeviceTriplets``, sent anew for each.
 
     Parameters
     ----------
-    host : TripletStore or StreamedTriplets
+    host : MemoryTriplets or StreamedTriplets
     device : str
     precision : {"single", "double"}
     """
 
-    def __init__(
-        self, host: TripletStore | StreamedTriplets, device: str, precision: str = "double"
-    ) -> None:
+    def __init__(self, host: HostTriplets, device: str, precision: str = "double") -> None:
+        super().__init__(host.n_items)
         self._host, self._device, self._precision = host, device, precision
-        self.n_items = host.n_items
-        self._sample: tuple[int, DeviceTriplets] | None = None
 
     def __len__(self) -> int:
         return len(self._host)
 
     @property
-    def n_passes(self) -> float:
-        """Passes so far, those over samples counted by their share of the triplets."""
-        return self._host.n_passes
+    def weighted(self) -> bool:
+        """Whether triplets have weights."""
+        return self._host.weighted
 
     @property
     def total(self) -> float:
@@ -57,115 +51,100 @@ class BlockedTriplets:
     @cached_property
     def counts(self) -> Tensor:
         """How many triplets each item occurs in, as an anchor and otherwise: (2, n)."""
-        return self._sum(lambda block: (block.counts,))[0]
+        return added(block.counts for block in self._blocks())
 
     def n_parts(self) -> int:
         """Count the connected parts of the items that occur."""
         return self._host.n_parts()
 
-    def sample(self, size: int, random_state: Any = 0) -> "BlockedTriplets | DeviceTriplets":
-        """Take about ``size`` triplets, drawn at random from every block, to the device."""
-        step = len(self) // max(size, 1)
-        if step <= 1:
+    def sample(self, size: int) -> "SentTriplets | DeviceTriplets":
+        """Take the rows that the host's store takes, to the device."""
+        few = self._host.sample(size)
+        if few is self._host:
             return self
-        # Steps ask for the same sample again and again.
-        if random_state == 0 and self._sample is not None and self._sample[0] == step:
-            return self._sample[1]
-        torch, generator = require("torch", extra="gpu"), np.random.default_rng(random_state)
-        some = (block.sample(len(block) // step, generator) for block in self._blocks())
-        # Not the samples themselves: they hold on to their blocks.
-        ids, weights = zip(*((part.ids, part.weight) for part in some), strict=True)
-        found = DeviceTriplets(
-            torch.cat(ids, dim=1),
-            torch.cat(weights),
-            self.n_items,
-            self._precision,
-            self,
-        )
-        self._sample = (step, found) if random_state == 0 else None
-        return found
+        return DeviceTriplets.of(few, self._device, self._precision, self)
 
-    def loss(self, points: Tensor, loss: Loss) -> tuple[float, Tensor]:
-        """Value and gradient (n, d) of a loss, summed over all triplets."""
-        self._count_pass(1.0)
-        return self._sum(lambda block: block.loss(points, loss))
+    def _sum(self, kernel: str, points: Tensor, *arguments: Any) -> Any:
+        return added(block._sum(kernel, points, *arguments) for block in self._blocks())
 
-    def curvature(self, points: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
-        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        self._count_pass(1.0)
-        return self._sum(lambda block: block.curvature(points, loss))
-
-    def similarity(self, vectors: Tensor) -> Tensor:
-        """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
-        self._count_pass(1.0)
-        return self._sum(lambda block: (block.similarity(vectors),))[0]
-
-    def _sum(self, kernel: Callable[[DeviceTriplets], tuple]) -> Any:
-        sums = map(kernel, self._blocks())
-        return reduce(lambda total, more: tuple(map(operator.add, total, more)), sums)
+    def _precise(self, points: Tensor) -> Tensor:
+        return precise(points, self._precision)
 
     def _blocks(self) -> Iterator[DeviceTriplets]:
         for rows, weight in sent(self._host.each_block, self._device):
             yield DeviceTriplets(rows.T.contiguous(), weight, self.n_items, self._precision)
 
-    def _count_pass(self, share: float) -> None:
-        self._host._count_pass(share)
 
-
-class BlockedColumns:
-    """Columns with the passes that rankings need, sent to a device anew for each.
+class SentColumns:
+    """Columns with the passes that scores need, sent to a device anew for each.
 
     Parameters
     ----------
-    host : Columns or StreamedColumns
+    host : MemoryColumns or StreamedColumns
     device : str
     """
 
-    def __init__(self, host: Columns | StreamedColumns, device: str) -> None:
+    def __init__(self, host: HostColumns, device: str) -> None:
         self._host, self._device = host, device
         self.n_items, self.sizes = host.n_items, host.sizes
 
     def __len__(self) -> int:
         return len(self._host)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether pairs have weights."""
+        return self._host.weighted
+
     def sample(self, size: int) -> DeviceColumns:
-        """Take about ``size`` pairs of each column to the device."""
+        """Take the pairs that the host's store takes, to the device."""
         return DeviceColumns.of(self._host.sample(size), self._device)
 
-    def counts(self, dtype: type = np.float64) -> tuple[Tensor, Tensor]:
+    def counts(self) -> tuple[Tensor, Tensor]:
         """Count how often each item was far, and near: two arrays (n_columns, n_items)."""
-        torch = require("torch", extra="gpu")
-        if isinstance(self._host, StreamedColumns):  # counts while the sample is read
-            where = torch_device(self._device)
-            far, near = (torch.from_numpy(counts).to(where) for counts in self._host.counts())
-            return far, near
-        every = range(len(self))
-        sums = [self._sum(i, lambda block: torch.cat(block.counts(dtype))) for i in every]
-        far, near = torch.stack(sums, dim=1)
-        return far, near
+        return self._to_device(self._host.counts())
+
+    def counts_and_sample(self, size: int) -> tuple[tuple[Tensor, Tensor], DeviceColumns]:
+        """Return ``counts()`` and ``sample(size)``, in one pass of the host."""
+        counts, few = self._host.counts_and_sample(size)
+        return self._to_device(counts), DeviceColumns.of(few, self._device)
 
     def gradient(self, scores: Mapping[int, Tensor], noise: Noise) -> dict[int, Tensor]:
         """Gradient of the log-likelihood of the scores (n_items,) of some columns."""
 
-        def of(i: int) -> Tensor:
-            return self._sum(i, lambda block: block.gradient({0: scores[i]}, noise)[0])
+        def of(i: int, x: Tensor) -> Tensor:
+            return self._sum(i, lambda block: block.gradient({0: x}, noise)[0])
 
-        return {i: of(i) for i in scores}
+        return {i: of(i, x) for i, x in scores.items()}
 
-    def information(self, column: int, scores: Tensor, noise: Noise) -> Tensor:
-        """Diagonal of the expected curvature of a column's log-likelihood at its scores (n,)."""
-        return self._sum(column, lambda block: block.information(0, scores, noise))
+    def information(self, scores: Mapping[int, Tensor], noise: Noise) -> dict[int, Tensor]:
+        """Diagonal of the expected curvature of the log-likelihood, of some columns."""
+
+        def of(i: int, x: Tensor) -> Tensor:
+            return self._sum(i, lambda block: block.information({0: x}, noise)[0])
+
+        return {i: of(i, x) for i, x in scores.items()}
+
+    def coupling(self, scores: Tensor, noise: Noise) -> Callable[[Tensor], Tensor]:
+        """Return the pass v -> C v, C the coupling of items in the curvature at scores (l, n)."""
+
+        def multiply(i: int, values: Tensor) -> Tensor:
+            at, v = scores[i : i + 1], values[i : i + 1]
+            return self._sum(i, lambda block: block.coupling(at, noise)(v)[0])
+
+        stack = require("torch", extra="gpu").stack
+        return lambda values: stack([multiply(i, values) for i in range(len(self))])
 
     def n_parts(self, n_compared: np.ndarray) -> np.ndarray:
         """Count the connected parts of the items that each column compares."""
-        if isinstance(self._host, StreamedColumns):  # reads no more than it must
-            return self._host.n_parts(n_compared)
-        few = self.sample(round(self.n_items * np.log(self.n_items)))
-        n_parts = few.n_parts(n_compared)
-        return n_parts if (n_parts <= 1).all() else self._host.n_parts(n_compared)
+        return self._host.n_parts(n_compared)
+
+    def _to_device(self, arrays: tuple[np.ndarray, ...]) -> Any:
+        torch, where = require("torch", extra="gpu"), torch_device(self._device)
+        return tuple(torch.from_numpy(array).to(where) for array in arrays)
 
     def _sum(self, column: int, kernel: Callable[[DeviceColumns], Tensor]) -> Tensor:
-        return reduce(operator.add, map(kernel, self._blocks(column)))
+        return added(map(kernel, self._blocks(column)))
 
     def _blocks(self, column: int) -> Iterator[DeviceColumns]:
         for pairs, weight in sent(partial(self._host.each_block, column), self._device):

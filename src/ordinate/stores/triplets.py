@@ -1,9 +1,8 @@
 """Triplets in memory, and the passes over them that a map needs."""
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cached_property, reduce
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +13,9 @@ from ordinate._parallel import blocks, in_order, n_threads, run
 from ordinate.backends import numpy_
 from ordinate.losses import Loss
 from ordinate.rows import read_only
+from ordinate.stores.adding import added
+from ordinate.stores.contract import Array, Result
+from ordinate.stores.sampling import sampled_rows
 from ordinate.triplets import Triplets
 
 # Each part has sums of its own for all items, and costs some of Python's time.
@@ -25,31 +27,56 @@ CONNECTING = 10  # rows per item that should connect all items
 NO_WEIGHT = np.empty(0)
 
 
-class MapPasses(ABC):
-    """The passes over triplets that a map needs, by the kernels of a backend."""
+class TripletPasses(ABC):
+    """What all stores of triplets share: they differ in how a kernel is summed over all rows.
 
-    backend: ModuleType
+    Parameters
+    ----------
+    n_items : int
+    whole : TripletPasses, optional
+        The store that this one is a sample of.
+    """
 
-    def loss(self, points: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
-        """Value and gradient (n, d) of a loss, summed over all triplets."""
-        sums = self._sum(self.backend.loss_sums, points, loss)
-        return sums[0], sums[1]
-
-    def curvature(self, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
-        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        sums = self._sum(self.backend.curvature_sums, points, loss)
-        return sums[0], sums[1]
-
-    def similarity(self, vectors: np.ndarray) -> np.ndarray:
-        """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
-        return self._sum(lambda *arguments: (self.backend.similarity_sums(*arguments),), vectors)[0]
+    def __init__(self, n_items: int, whole: "TripletPasses | None" = None) -> None:
+        self.n_items, self.whole = n_items, whole
+        self.n_passes = 0.0
 
     @abstractmethod
-    def _sum(self, kernel: Callable[..., tuple], points: np.ndarray, *arguments: Any) -> tuple:
-        """Add up a kernel's results over all triplets."""
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def loss(self, points: Array, loss: Loss) -> tuple[float, Array]:
+        """Value and gradient (n, d) of a loss, summed over all triplets."""
+        return self._pass("loss_sums", self._precise(points), loss)
+
+    def curvature(self, points: Array, loss: Loss) -> tuple[Array, Array]:
+        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
+        return self._pass("curvature_sums", self._precise(points), loss)
+
+    def similarity(self, vectors: Array) -> Array:
+        """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
+        return self._pass("similarity_sums", vectors)
+
+    def _pass(self, kernel: str, points: Array, *arguments: Any) -> Any:
+        self.count_pass()
+        return self._sum(kernel, points, *arguments)
+
+    @abstractmethod
+    def _sum(self, kernel: str, points: Array, *arguments: Any) -> Any:
+        """Add up a kernel's results over all rows; the backend has it by this name."""
+
+    def _precise(self, points: Array) -> Array:
+        """Return points in the precision of a loss's terms."""
+        return points
+
+    def count_pass(self, share: float = 1.0) -> None:
+        """Count a pass, or a share of one; of the store that this is a sample of, too."""
+        self.n_passes += share
+        if self.whole is not None:
+            self.whole.count_pass(share * len(self) / len(self.whole))
 
 
-class TripletStore(MapPasses):
+class MemoryTriplets(TripletPasses):
     """Triplets in memory and the passes over them that a map needs.
 
     Parameters
@@ -74,18 +101,16 @@ class TripletStore(MapPasses):
         weight: np.ndarray,
         n_items: int,
         backend: ModuleType,
-        whole: Any = None,
+        whole: TripletPasses | None = None,
     ) -> None:
+        super().__init__(n_items, whole)
         # Read-only like those of a table, so that kernels are compiled for one kind of array.
         self.rows = read_only(rows.view(np.uint32))
         self.weight = weight
-        self.n_items = n_items
         self.backend = backend
-        self.whole = whole
-        self.n_passes = 0.0
 
     @classmethod
-    def from_triplets(cls, triplets: Triplets, backend: str = "auto") -> "TripletStore":
+    def from_triplets(cls, triplets: Triplets, backend: str = "auto") -> "MemoryTriplets":
         """Use the rows of a table where they lie."""
         weight = NO_WEIGHT if triplets.weight is None else triplets.weight
         return cls(triplets.rows, weight, triplets.n_items, backends.load(backend))
@@ -101,25 +126,22 @@ class TripletStore(MapPasses):
     @property
     def total(self) -> float:
         """Number of answers: rows counted by their weight."""
-        return float(self.weight.sum()) if len(self.weight) else float(len(self.rows))
+        return float(self.weight.sum()) if self.weighted else float(len(self.rows))
 
-    def sample(self, size: int, random_state: Any = 0) -> "TripletStore":
-        """Take about ``size`` rows, drawn at random from consecutive stretches of equal length."""
-        step = len(self) // max(size, 1)
-        if step <= 1:
+    def sample(self, size: int) -> "MemoryTriplets":
+        """Take about ``size`` rows, one at random from each of consecutive stretches."""
+        chosen = sampled_rows(len(self), size, self.rows)
+        if chosen is None:
             return self
-        starts = np.arange(0, len(self) - step + 1, step)
-        chosen = starts + np.random.default_rng(random_state).integers(step, size=len(starts))
-        weight = self.weight[chosen] if len(self.weight) else self.weight
-        return TripletStore(self.rows[chosen], weight, self.n_items, self.backend, self)
+        weight = self.weight[chosen] if self.weighted else self.weight
+        return MemoryTriplets(self.rows[chosen], weight, self.n_items, self.backend, self)
 
     @cached_property
     def counts(self) -> np.ndarray:
         """How many rows each item occurs in, as an anchor and otherwise: two arrays (n,)."""
         count = self.backend.count_mentions
-        return reduce(
-            np.add,
-            run(lambda part: count(self.rows[part], self.n_items), self._parts(self.n_items)),
+        return added(
+            run(lambda part: count(self.rows[part], self.n_items), self._parts(self.n_items))
         )
 
     def n_parts(self) -> int:
@@ -133,34 +155,28 @@ class TripletStore(MapPasses):
                 break
         return n_parts
 
-    def each_block(self, function: Callable[[np.ndarray, np.ndarray], Any]) -> Iterator[Any]:
+    def each_block(self, function: Callable[[np.ndarray, np.ndarray], Result]) -> Iterator[Result]:
         """Yield a function's result for all rows and weights, in blocks; it runs ahead."""
-
-        def call(part: slice) -> Any:
-            return function(self.rows[part], self.weight[part] if self.weighted else self.weight)
-
         workers = min(n_threads(), MOST_COPIES)
-        return in_order(call, blocks(len(self), BLOCK), workers=workers, ahead=workers)
+        return in_order(
+            lambda part: function(self.rows[part], self.weight[part]),  # no weights stay none
+            blocks(len(self), BLOCK),
+            workers=workers,
+            ahead=workers,
+        )
 
-    def _sum(self, kernel: Callable[..., tuple], points: np.ndarray, *arguments: Any) -> tuple:
-        self._count_pass(1.0)
-        points = np.ascontiguousarray(points)
-
-        def add(part: slice) -> tuple:
-            weight = self.weight[part] if len(self.weight) else self.weight
-            return kernel(self.rows[part], weight, points, *arguments)
-
-        sums = run(add, self._parts(points.size))
-        return tuple(reduce(operator.add, parts) for parts in zip(*sums, strict=True))
+    def _sum(self, kernel: str, points: np.ndarray, *arguments: Any) -> Any:
+        points, sums = np.ascontiguousarray(points), getattr(self.backend, kernel)
+        return added(
+            run(
+                lambda part: sums(self.rows[part], self.weight[part], points, *arguments),
+                self._parts(points.size),
+            )
+        )
 
     def _parts(self, size: int) -> list[slice]:
         """Cut the rows into parts that are long beside the ``size`` of their sums."""
         return blocks(len(self), part_length(len(self), size))
-
-    def _count_pass(self, share: float) -> None:
-        self.n_passes += share
-        if self.whole is not None:
-            self.whole._count_pass(share * len(self) / len(self.whole))
 
 
 def part_length(n_rows: int, size: int) -> int:
