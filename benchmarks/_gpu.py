@@ -20,7 +20,7 @@ except ImportError as error:
 
 import ordinate
 from ordinate import sample_points
-from ordinate.stores import DeviceColumns, DeviceTriplets
+from ordinate.passes import DeviceColumns, DeviceTriplets
 
 BLOCK = 1 << 26  # rows that are made at a time
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ordinate._parallel import blocks, n_threads, run
+from ordinate._base.threads import blocks, n_threads, run
 
 
 def heading(title: str) -> None:

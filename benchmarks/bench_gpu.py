@@ -11,13 +11,14 @@ import warnings
 import numpy as np
 from _gpu import heading, landmark_columns, median_time, read_time, torch, uniform_triplets
 
-from ordinate import backends, deterministic, losses, noise, procrustes_error
-from ordinate._arrays import on_host
-from ordinate.landmark import loe_of_columns
-from ordinate.optimise import minimise
-from ordinate.scaling import principal_axes
-from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import (
+from ordinate import deterministic, procrustes_error
+from ordinate._base.arrays import on_host
+from ordinate.algorithms.landmark import loe_of_columns
+from ordinate.algorithms.optimise import minimise
+from ordinate.algorithms.scaling import principal_axes
+from ordinate.algorithms.spectral import best_scale, spectral_start
+from ordinate.kernels import backends, losses, noise
+from ordinate.passes import (
     NO_WEIGHT,
     DeviceTriplets,
     MemoryColumns,

@@ -9,10 +9,11 @@ import numpy as np
 from _measure import best_time, heading, memory_now, peak_memory, read_time
 from scipy.optimize import minimize
 
-from ordinate import LOE, backends, noise, procrustes_error, sample_points, sample_triplets
-from ordinate._parallel import single_threaded_blas
-from ordinate.ranking import rank_columns
-from ordinate.stores import MemoryColumns
+from ordinate import LOE, procrustes_error, sample_points, sample_triplets
+from ordinate._base.threads import single_threaded_blas
+from ordinate.algorithms.ranking import rank_columns
+from ordinate.kernels import backends, noise
+from ordinate.passes import MemoryColumns
 
 
 def data(n: int, c: float, landmarks: int):

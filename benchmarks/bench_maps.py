@@ -14,7 +14,7 @@ from _measure import heading
 
 from ordinate import LOE, STE, align, n_landmarks, procrustes_error, sample_points
 from ordinate import sample_triplets as sample
-from ordinate.optimise import Step
+from ordinate.algorithms.optimise import Step
 
 
 def timed_fit(model: STE, truth: np.ndarray, *args, **kwargs) -> dict:

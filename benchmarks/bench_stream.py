@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from _measure import heading, memory_now, peak_memory
 
-from ordinate import LOE, STE, procrustes_error, sample_points, simulate, storage
-from ordinate._memory import available_memory
+from ordinate import LOE, STE, ondisk, procrustes_error, sample_points, simulate
+from ordinate._base.memory import available_memory
 
 GIB = 2**30
 
@@ -39,7 +39,7 @@ def make(path: Path, n: int, m: int, **design) -> None:
             sample_points(n, 2, random_state=0), m, random_state=0, **design
         )
         began = time.perf_counter()
-        storage.write(pieces, path)
+        ondisk.write(pieces, path)
         took = time.perf_counter() - began
         print(
             f"written {path.name}: {m / 1e6:,.0f} M comparisons, {m / took / 1e6:.0f} M / s",
@@ -50,7 +50,7 @@ def make(path: Path, n: int, m: int, **design) -> None:
 def fit(path: Path, method: str, limit: str | None) -> None:
     """Run in a process of its own: one fit from the file, or from memory if there is no limit."""
     model = {"LOE": LOE(verbose=1), "STE": STE(random_state=0, verbose=1)}[method]
-    n = storage.open_triplets(path).n_items
+    n = ondisk.open_triplets(path).n_items
     small = simulate.sample_triplets(
         sample_points(1000, 2, random_state=0),
         2_000_000,
@@ -59,10 +59,10 @@ def fit(path: Path, method: str, limit: str | None) -> None:
         random_state=0,
     )
     with tempfile.TemporaryDirectory() as folder:  # compiles, or loads what is compiled
-        storage.write([small], f"{folder}/small")
-        for data in (small, storage.open_triplets(f"{folder}/small", memory_limit="20MB")):
+        ondisk.write([small], f"{folder}/small")
+        for data in (small, ondisk.open_triplets(f"{folder}/small", memory_limit="20MB")):
             type(model)(random_state=0).fit(data)
-    data = storage.open_triplets(path, memory_limit=limit)
+    data = ondisk.open_triplets(path, memory_limit=limit)
     if limit is None:
         data = data.load()
     memory_now()

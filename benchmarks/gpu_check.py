@@ -10,21 +10,12 @@ from collections.abc import Iterator
 import numpy as np
 from _gpu import heading, landmark_columns, torch, uniform_triplets
 
-from ordinate import (
-    LOE,
-    STE,
-    Triplets,
-    deterministic,
-    formulas,
-    losses,
-    noise,
-    sample_points,
-    sample_triplets,
-)
-from ordinate.backends import torch_, triton_
-from ordinate.landmark import loe_of_columns
-from ordinate.optimise import minimise
-from ordinate.stores import (
+from ordinate import LOE, STE, Triplets, deterministic, sample_points, sample_triplets
+from ordinate.algorithms.landmark import loe_of_columns
+from ordinate.algorithms.optimise import minimise
+from ordinate.kernels import formulas, losses, noise
+from ordinate.kernels.backends import torch_, triton_
+from ordinate.passes import (
     DeviceColumns,
     DeviceTriplets,
     MemoryColumns,
@@ -32,8 +23,8 @@ from ordinate.stores import (
     SentColumns,
     SentTriplets,
 )
-from ordinate.stores import columns as columns_module
-from ordinate.stores import triplets as triplets_module
+from ordinate.passes import columns as columns_module
+from ordinate.passes import triplets as triplets_module
 
 TOLERANCE = {torch.float32: 3e-5, torch.float64: 1e-11}
 failed = []

@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from ordinate import CKL, GNMDS, SOE, STE, TSTE, Triplets, procrustes_error, sample_points
 from ordinate import sample_triplets as sample
-from ordinate.stores import MemoryTriplets
+from ordinate.passes import MemoryTriplets
 
 
 def methods(d: int) -> dict:

@@ -9,10 +9,11 @@ import time
 
 import numpy as np
 
-from ordinate import losses, sample_points
-from ordinate.metrics import procrustes_error
-from ordinate.simulate import sample_triplets
-from ordinate.stores import MemoryTriplets
+from ordinate import sample_points
+from ordinate.data.simulate import sample_triplets
+from ordinate.evaluation.metrics import procrustes_error
+from ordinate.kernels import losses
+from ordinate.passes import MemoryTriplets
 
 
 def main(device: str, n: int, c: float) -> None:

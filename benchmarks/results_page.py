@@ -7,9 +7,9 @@ import re
 import sys
 from pathlib import Path
 
-from ordinate.experiments import EXPERIMENTS
-from ordinate.experiments._frame import picture, read_rows
-from ordinate.plotting import save
+from ordinate.figures.plotting import save
+from ordinate.study.experiments import EXPERIMENTS
+from ordinate.study.experiments._frame import picture, read_rows
 
 DOCS = Path(__file__).parent.parent / "docs"
 HEAD = """# Results

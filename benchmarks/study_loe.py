@@ -9,7 +9,7 @@ import numpy as np
 from _measure import heading
 
 from ordinate import LOE, procrustes_error, sample_points, sample_triplets
-from ordinate import ranking as ranking_module
+from ordinate.algorithms import ranking as ranking_module
 
 
 def error(n, d, c, landmarks, seed, distribution="normal", **options) -> float:

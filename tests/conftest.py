@@ -62,7 +62,7 @@ def pytest_unconfigure():
 
 @pytest.fixture(params=["numpy", "numba"])
 def backend(request):
-    from ordinate import backends
+    from ordinate.kernels import backends
 
     if request.param == "numba":
         pytest.importorskip("numba", reason="numba is not installed")

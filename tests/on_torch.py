@@ -2,8 +2,8 @@
 
 import torch
 
-from ordinate._arrays import on_host
-from ordinate.stores import DeviceTriplets
+from ordinate._base.arrays import on_host
+from ordinate.passes import DeviceTriplets
 
 
 class HostTriplets(DeviceTriplets):

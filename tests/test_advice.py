@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ordinate import Triplets, sample_points, sample_triplets
-from ordinate.advice import SEVERITIES, problems
+from ordinate.data.advice import SEVERITIES, problems
 
 POINTS = sample_points(20, random_state=0)
 

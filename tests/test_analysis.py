@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from ordinate import LOE, STE, Triplets, sample_points, sample_triplets
-from ordinate.analysis import analyse
-from ordinate.methods import METHODS, choose
+from ordinate.estimators.methods import METHODS, choose
+from ordinate.evaluation.analysis import analyse
 
 
 def data(n=40, m=8000, **options):
@@ -53,7 +53,7 @@ def test_participants_and_weights():
 
 
 def test_no_folds_judge_nothing_and_many_triplets_are_judged_once(monkeypatch):
-    from ordinate import held_out
+    from ordinate.evaluation import held_out
 
     _, triplets = data()
     assert analyse(STE(), triplets, folds=0).held_out is None
@@ -72,7 +72,7 @@ def test_warnings_are_kept():
 
 
 def test_the_method_that_suits(monkeypatch):
-    from ordinate import methods
+    from ordinate.estimators import methods
 
     _, few = data(m=300)
     _, many = data()

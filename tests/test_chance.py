@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ordinate import Triplets, answers, demo, sample_points, sample_triplets
-from ordinate.advice import problems
+from ordinate import Triplets, answers, sample_points, sample_triplets
 from ordinate.cli import app
-from ordinate.summary import agreement, questions
+from ordinate.data.advice import problems
+from ordinate.data.summary import agreement, questions
+from ordinate.study import demo
 
 
 @pytest.fixture

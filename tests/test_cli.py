@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from ordinate import sample_points, sample_triplets
 from ordinate.cli import app
-from ordinate.map_files import read_map
+from ordinate.files.maps import read_map
 
 FIXTURES = Path(__file__).parent / "fixtures"
 COMMANDS = ["fit", "check", "plot", "score", "export", "simulate", "convert", "methods", "demo"]

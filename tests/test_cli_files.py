@@ -9,7 +9,7 @@ from test_cli import run  # noqa: F401
 from test_containers import workbook
 
 from ordinate import sample_points, sample_triplets
-from ordinate.map_files import read_map
+from ordinate.files.maps import read_map
 
 HEADER = ["anchor", "near", "far"]
 

@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.io import savemat
 from test_readers import FIXTURES, FOLDER, named, write
 
-from ordinate.readers import ReadError, _packed, read
+from ordinate.files.readers import ReadError, _packed, read
 
 ROWS = np.array([[1, 2, 3], [4, 3, 1]])
 

@@ -12,9 +12,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ordinate import _download, datasets
-from ordinate.datasets import DownloadError, load_food, load_mnist
-from ordinate.readers import ReadError
+from ordinate import datasets
+from ordinate._base import download as _download
+from ordinate.files.datasets import DownloadError, load_food, load_mnist
+from ordinate.files.readers import ReadError
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (6, 28, 28)).astype(np.uint8)
 LABELS = np.array([3, 1, 4, 1, 5, 9], np.uint8)

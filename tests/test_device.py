@@ -12,24 +12,24 @@ from ordinate import (
     TSTE,
     STEKer,
     Triplets,
-    _arrays,
-    losses,
+    ondisk,
     procrustes_error,
     sample_points,
     sample_triplets,
-    storage,
 )
-from ordinate._device import choose_device, describe_device
-from ordinate.storage import stored
-from ordinate.stores import MemoryTriplets
+from ordinate._base import arrays as _arrays
+from ordinate._base.device import choose_device, describe_device
+from ordinate.files.ondisk import stored
+from ordinate.kernels import losses
+from ordinate.passes import MemoryTriplets
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from on_torch import HostTriplets  # noqa: E402
 
-from ordinate.stores import columns as columns_store  # noqa: E402
-from ordinate.stores import device as device_store  # noqa: E402
-from ordinate.stores import triplets as triplets_store  # noqa: E402
+from ordinate.passes import columns as columns_store  # noqa: E402
+from ordinate.passes import device as device_store  # noqa: E402
+from ordinate.passes import triplets as triplets_store  # noqa: E402
 
 
 def test_single_precision_is_close():
@@ -191,13 +191,13 @@ def test_files_larger_than_memory_go_to_the_device(monkeypatch, tmp_path, room, 
     about = sample_triplets(points, 40_000, design="landmarks", landmarks=12, random_state=2)
     weight = np.random.default_rng(0).integers(1, 4, 40_000) if weighted else None
     triplets = Triplets(about.rows, n_items=60, weight=weight)
-    storage.write([triplets], tmp_path / "x")
-    opened = storage.open_triplets(tmp_path / "x", memory_limit="900kB")
+    ondisk.write([triplets], tmp_path / "x")
+    opened = ondisk.open_triplets(tmp_path / "x", memory_limit="900kB")
     assert not opened.fits
     monkeypatch.setattr(stored, "BLOCK", 1 << 10)
     monkeypatch.setattr(stored, "SMALLEST_BLOCK", 1 << 8)
     monkeypatch.setattr(device_store, "has_room", lambda device, n_bytes: room)
-    monkeypatch.setattr(storage.TripletFile, "load", None)
+    monkeypatch.setattr(ondisk.TripletFile, "load", None)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         loe = LOE(device="torch-cpu").fit(opened)

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from ordinate import sample_points, sample_triplets
 from ordinate.cli import app
 from ordinate.cli.reproduce import choose_cells
-from ordinate.experiments import EXPERIMENTS
-from ordinate.experiments._frame import mean_by
+from ordinate.study.experiments import EXPERIMENTS
+from ordinate.study.experiments._frame import mean_by
 
 
 def reproduce(*words, code=0):
@@ -93,7 +93,7 @@ def test_means():
 
 
 def test_an_interruption_keeps_what_was_measured(tmp_path, monkeypatch):
-    from ordinate.experiments import landmarks
+    from ordinate.study.experiments import landmarks
 
     monkeypatch.chdir(tmp_path)
     calls = iter([[{"error": 0.5}], None])

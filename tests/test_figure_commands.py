@@ -7,10 +7,11 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from ordinate import map_files, sample_points, sample_triplets
+from ordinate import sample_points, sample_triplets
 from ordinate.cli import app
-from ordinate.experiments import food
-from ordinate.map_files import write_distances, write_map
+from ordinate.files import maps as map_files
+from ordinate.files.maps import write_distances, write_map
+from ordinate.study.experiments import food
 
 LABELS = ["a, b", 'say "c"', "1", "NA", "ü", "x y", "$x_{$", "tab\there"]
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ordinate import fonts, label_placement, line_layout, plot_map, sample_points
-from ordinate.drawing import clear_white
-from ordinate.picture_placement import place_pictures
-from ordinate.plotting import save
+from ordinate import plot_map, sample_points
+from ordinate.figures import fonts, label_placement, line_layout
+from ordinate.figures.drawing import clear_white
+from ordinate.figures.picture_placement import place_pictures
+from ordinate.figures.plotting import save
 
 
 def clusters(n, seed=0):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate import storage
-from ordinate._writing import whole_file, whole_folder
-from ordinate.map_files import read_map, write_map
+from ordinate import ondisk
+from ordinate._base.writing import whole_file, whole_folder
+from ordinate.files.maps import read_map, write_map
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path):
@@ -174,19 +174,19 @@ def test_numbers_stay_labels(tmp_path):
 @pytest.mark.parametrize("target", ["there", "there.parquet"])
 def test_large_files_are_written_over_what_is_ours_alone(tmp_path, target):
     path, rows = tmp_path / target, [[0, 1, 2]]
-    storage.write([rows], path, n_items=3)
+    ondisk.write([rows], path, n_items=3)
     source = tmp_path / "rows.npy"
     np.save(source, np.array([[0, 1, 2], [2, 1, 0]]))
     for write in (
-        lambda **options: storage.write([rows], path, n_items=3, **options),
-        lambda **options: storage.convert(source, path, **options),
+        lambda **options: ondisk.write([rows], path, n_items=3, **options),
+        lambda **options: ondisk.convert(source, path, **options),
     ):
         with pytest.raises(FileExistsError, match="exists: force=True"):
             write()
         write(force=True)
-    assert len(storage.open_triplets(path)) == 2
+    assert len(ondisk.open_triplets(path)) == 2
     if path.is_dir():
         (path / "thesis.tex").write_text("theirs")
         with pytest.raises(FileExistsError, match="thesis.tex"):
-            storage.convert(source, path, force=True)
+            ondisk.convert(source, path, force=True)
         assert (path / "thesis.tex").read_text() == "theirs"

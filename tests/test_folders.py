@@ -10,9 +10,9 @@ import pyarrow.parquet
 import pytest
 from test_readers import FIXTURES, FOLDER, dropped, named, write
 
-from ordinate import storage
-from ordinate.readers import ReadError, read
-from ordinate.simulate import sample_points, sample_triplets
+from ordinate import ondisk
+from ordinate.data.simulate import sample_points, sample_triplets
+from ordinate.files.readers import ReadError, read
 
 HEADER = "anchor,near,far\n"
 
@@ -178,8 +178,8 @@ def test_lists_of_other_types(tmp_path):
 
 def test_the_fast_layout_is_no_folder_of_participants(tmp_path):
     triplets = sample_triplets(sample_points(9, random_state=0), 50, random_state=0)
-    storage.write([triplets], tmp_path / "fast")
-    with pytest.raises(ReadError, match=r"fast layout; ordinate.storage.open_triplets"):
+    ondisk.write([triplets], tmp_path / "fast")
+    with pytest.raises(ReadError, match=r"fast layout; ordinate.ondisk.open_triplets"):
         read(tmp_path / "fast")
 
 

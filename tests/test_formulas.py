@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from ordinate import losses
-from ordinate._functions import expit, log, ndtr
-from ordinate.backends import translating
-from ordinate.formulas import LINKS, NOISES, PENALTIES, Link, Noise, Penalty
-from ordinate.losses import Loss
-from ordinate.stores import TripletStore
-from ordinate.triplets import Triplets
+from ordinate.data.triplets import Triplets
+from ordinate.kernels import losses
+from ordinate.kernels.backends import translating
+from ordinate.kernels.formulas import LINKS, NOISES, PENALTIES, Link, Noise, Penalty
+from ordinate.kernels.functions import expit, log, ndtr
+from ordinate.kernels.losses import Loss
+from ordinate.passes import TripletStore
 
-functions = import_module("ordinate.backends.numba_.functions")
+functions = import_module("ordinate.kernels.backends.numba_.functions")
 
 SHAPES = ((), (0.7,), (0.7, 0.3))  # for formulas with that many shape numbers
 SQUARED_DISTANCES = np.array([0.0, 1e-300, 1e-12, 0.01, 0.5, 1.0, 30.0, 1e8])
@@ -147,7 +147,7 @@ def triton_backend(monkeypatch):
     for module in (triton, language, extra, libdevice):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if ".triton_" in name}
-    yield import_module("ordinate.backends.triton_")
+    yield import_module("ordinate.kernels.backends.triton_")
     for name in [name for name in sys.modules if ".triton_" in name]:
         del sys.modules[name]
     sys.modules.update(before)
@@ -280,7 +280,7 @@ def _third_again(x):
 
 def test_a_changed_formula_is_not_taken_from_the_cache():
     """numba's key has the bytecode of a kernel alone: no constants, and nothing that it calls."""
-    columns = import_module("ordinate.backends.numba_.columns")
+    columns = import_module("ordinate.kernels.backends.numba_.columns")
     rows = (_half, _third, _half_again, _third_again)
     kernels = [functions.filled(columns._score_sums, residual=row) for row in rows]
     kernels.append(functions.filled(columns._score_sums, functions.SINGLE, residual=_half))
@@ -301,7 +301,7 @@ def test_threads_that_ask_at_once_get_one_kernel(monkeypatch):
 
     monkeypatch.setattr(functions, "_cached_by_formulas", noted)
     monkeypatch.setattr(functions, "_filled", {})
-    columns = import_module("ordinate.backends.numba_.columns")
+    columns = import_module("ordinate.kernels.backends.numba_.columns")
     with ThreadPoolExecutor(8) as pool:
         asked = [
             pool.submit(functions.filled, columns._score_sums, residual=_half) for _ in range(32)
@@ -313,8 +313,8 @@ def test_threads_that_ask_at_once_get_one_kernel(monkeypatch):
 def test_compiled_kernels_are_found_on_disk_by_the_next_process(tmp_path):
     code = """
 import numpy as np
-from ordinate import losses
-from ordinate.backends.numba_ import functions, loss_sums
+from ordinate.kernels import losses
+from ordinate.kernels.backends.numba_ import functions, loss_sums
 rows = np.array([[0, 1, 2]], np.uint32)
 loss_sums(rows, np.empty(0), np.eye(3, 2), losses.get("gnmds"))
 stats = [kernel.stats for kernel in functions._filled.values()]

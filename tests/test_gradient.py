@@ -21,14 +21,14 @@ from ordinate import (
     TSTE,
     Triplets,
     align,
-    losses,
     procrustes_error,
     sample_points,
     sample_triplets,
 )
-from ordinate.optimise import SOLVERS
-from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import MemoryTriplets
+from ordinate.algorithms.optimise import SOLVERS
+from ordinate.algorithms.spectral import best_scale, spectral_start
+from ordinate.kernels import losses
+from ordinate.passes import MemoryTriplets
 
 ALL = [STE, TSTE, CKL, GNMDS, SOE]
 

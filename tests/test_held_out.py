@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ordinate import STE, Triplets, answers, metrics, sample_points, sample_triplets
-from ordinate.analysis import analyse
-from ordinate.held_out import BETTER, NO_BETTER, TOO_FEW, HeldOut, hold_out
+from ordinate.evaluation.analysis import analyse
+from ordinate.evaluation.held_out import BETTER, NO_BETTER, TOO_FEW, HeldOut, hold_out
 
 SEEDS = 40
 QUICK = STE(n_starts=1, tol=1e-2, regularization=0.5, random_state=0)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from test_readers import write
 
 from ordinate import html_report, plot_map
-from ordinate.items import MEDIA, display_names, read_items, short_labels
-from ordinate.readers import ReadError
+from ordinate.files.items import MEDIA, display_names, read_items, short_labels
+from ordinate.files.readers import ReadError
 
 distinct = st.lists(st.text(st.sampled_from("ab/\\.() 1"), min_size=1), unique=True)
 folders = st.sampled_from(["", "a/", "stimuli/set1/", "C:\\x\\"])

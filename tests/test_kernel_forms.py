@@ -9,13 +9,13 @@ from ordinate import (
     STEKer,
     STEProj,
     Triplets,
-    kernel_forms,
-    losses,
     procrustes_error,
     sample_points,
     sample_triplets,
 )
-from ordinate.stores import MemoryTriplets
+from ordinate.algorithms import kernel_forms
+from ordinate.kernels import losses
+from ordinate.passes import MemoryTriplets
 
 FORMS = [STEKer, STEProj, GNMDSKer]
 

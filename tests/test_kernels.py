@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from ordinate import backends, noise
+from ordinate.kernels import backends, noise
 
 plain, fast = backends.load("numpy"), backends.load("numba")
-functions = import_module("ordinate.backends.numba_.functions")
+functions = import_module("ordinate.kernels.backends.numba_.functions")
 models = st.sampled_from([noise.get(name) for name in noise.NAMES])
 
 

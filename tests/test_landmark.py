@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordinate import Triplets, n_landmarks, procrustes_error, sample_points, sample_triplets
-from ordinate.landmark import least_squares_shifts, recover, second_eigenvalue
-from ordinate.landmark_choice import choose_landmarks
-from ordinate.ranking import Scores
+from ordinate.algorithms.landmark import least_squares_shifts, recover, second_eigenvalue
+from ordinate.algorithms.landmark_choice import choose_landmarks
+from ordinate.algorithms.ranking import Scores
 
 
 def squared_distances(X, Y):

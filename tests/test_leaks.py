@@ -14,7 +14,7 @@ from sklearn.model_selection import (
 )
 
 from ordinate import STE, TripletKFold, Triplets, sample_points, sample_triplets
-from ordinate.splits import n_cut
+from ordinate.evaluation.splits import n_cut
 
 CUT = "rows belong to answers of which the map was fitted to other rows.*TripletKFold"
 MODEL = STE(random_state=0, regularization=1.0)

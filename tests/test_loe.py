@@ -167,15 +167,15 @@ def test_disconnected_comparisons_are_said():
 
 
 def test_no_convergence_is_said(data, monkeypatch):
-    import ordinate.landmark
+    import ordinate.algorithms.landmark
 
     _, triplets = data
-    original = ordinate.landmark.rank_columns
+    original = ordinate.algorithms.landmark.rank_columns
 
     def hurried(*arguments, **options):
         return original(*arguments, **{**options, "tol": 1e-30, "max_passes": 2})
 
-    monkeypatch.setattr(ordinate.landmark, "rank_columns", hurried)
+    monkeypatch.setattr(ordinate.algorithms.landmark, "rank_columns", hurried)
     with pytest.warns(ConvergenceWarning, match="12 landmarks had not converged"):
         model = LOE().fit(triplets)
     assert not model.converged_
@@ -321,7 +321,7 @@ def test_consistency(distribution, recovery):
 @pytest.mark.parametrize("landmarks", ["auto", 8])
 def test_rows_are_grouped_once(landmarks, monkeypatch):
     """For the choice of landmarks, and for their columns, however many are considered."""
-    from ordinate import triplets as table
+    from ordinate.data import triplets as table
 
     points = sample_points(100, 2, random_state=0)
     triplets = sample_triplets(points, 40_000, design="landmarks", landmarks=12, random_state=0)

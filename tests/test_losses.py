@@ -5,10 +5,11 @@ import pytest
 from scipy.optimize import approx_fprime
 from sklearn.base import clone
 
-from ordinate import CKL, GNMDS, SOE, STE, TSTE, losses, procrustes_error, sample_points
+from ordinate import CKL, GNMDS, SOE, STE, TSTE, procrustes_error, sample_points
 from ordinate import sample_triplets as sample
-from ordinate.stores import MemoryTriplets
-from ordinate.triplets import Triplets
+from ordinate.data.triplets import Triplets
+from ordinate.kernels import losses
+from ordinate.passes import MemoryTriplets
 
 LOSSES = {
     "ste": losses.get("ste"),

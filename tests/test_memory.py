@@ -1,7 +1,7 @@
 import pytest
 
-from ordinate import _memory
-from ordinate._memory import _left_in_container, available_memory
+from ordinate._base import memory as _memory
+from ordinate._base.memory import _left_in_container, available_memory
 
 GIB = 2**30
 NEW, OLD = ("max", "current", "stat"), ("limit_in_bytes", "usage_in_bytes")

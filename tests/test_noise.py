@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from ordinate import noise
+from ordinate.kernels import noise
 
 
 @pytest.mark.parametrize("name", noise.NAMES)

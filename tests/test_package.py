@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import ordinate
-from ordinate import backends
-from ordinate._optional import require
+from ordinate._base.optional import require
+from ordinate.kernels import backends
 
 
 def run_python(code: str) -> subprocess.CompletedProcess:
@@ -108,7 +108,7 @@ def test_threads_must_be_positive(number):
 
 
 def test_threads_follow_the_environment(monkeypatch):
-    from ordinate._parallel import n_threads
+    from ordinate._base.threads import n_threads
 
     monkeypatch.setenv("ORDINATE_THREADS", "3")
     assert n_threads() == 3

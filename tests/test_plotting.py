@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ordinate import label_placement, plot_map, sample_points
-from ordinate.drawing import read_column, thumbnail
-from ordinate.plotting import save
+from ordinate import plot_map, sample_points
+from ordinate.figures import label_placement
+from ordinate.figures.drawing import read_column, thumbnail
+from ordinate.figures.plotting import save
 
 WORDS = ["ant", "bee", "long-tailed tit", "heron", "the great crested grebe of the northern lakes"]
 

@@ -4,11 +4,12 @@ import pytest
 from scipy.optimize import minimize
 
 import ordinate
-from ordinate import backends, noise, rank_items
-from ordinate.mean_field import mean_field
-from ordinate.mixing import MIXING, contraction
-from ordinate.ranking import rank_columns
-from ordinate.stores import NO_WEIGHT, MemoryColumns
+from ordinate import rank_items
+from ordinate.algorithms.mean_field import mean_field
+from ordinate.algorithms.mixing import MIXING, contraction
+from ordinate.algorithms.ranking import rank_columns
+from ordinate.kernels import backends, noise
+from ordinate.passes import NO_WEIGHT, MemoryColumns
 
 
 def simulate_pairs(scores, m, rng, model="btl", pairs=None):

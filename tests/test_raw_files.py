@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ordinate.cli import app
-from ordinate.readers import LAYOUTS, ReadError, read
+from ordinate.files.readers import LAYOUTS, ReadError, read
 
 FOLDER = Path(__file__).parent / "fixtures"
 

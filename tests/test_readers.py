@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import ordinate
 from ordinate import Triplets, as_triplets, readers
-from ordinate.readers import LAYOUTS, ReadError, read
+from ordinate.files.readers import LAYOUTS, ReadError, read
 
 FOLDER = Path(__file__).parent / "fixtures"
 

@@ -19,9 +19,9 @@ from ordinate import (
     STEProj,
     TripletKFold,
     Triplets,
+    ondisk,
     sample_points,
     sample_triplets,
-    storage,
 )
 
 ESTIMATORS = [LOE, STE, TSTE, CKL, GNMDS, SOE, STEKer, STEProj, GNMDSKer]
@@ -140,9 +140,9 @@ def test_files_and_responses_do_not_go_together(data, tmp_path):
     told, _, y = data
     path = tmp_path / "answers.csv"
     np.savetxt(path, told.rows, "%d", delimiter=",", header="anchor,near,far", comments="")
-    storage.write([told], tmp_path / "fast")
+    ondisk.write([told], tmp_path / "fast")
     model = STE(random_state=0).fit(told)
-    for X in (path, str(path), storage.open_triplets(tmp_path / "fast")):
+    for X in (path, str(path), ondisk.open_triplets(tmp_path / "fast")):
         with pytest.raises(ValueError, match="y goes with rows in memory.*readers.read"):
             STE().fit(X, y)
         with pytest.raises(ValueError, match="y goes with rows in memory"):

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from strategies import triplet_rows
 
 import ordinate
-from ordinate import Triplets, backends
-from ordinate.rows import group_by_anchor, read_only
+from ordinate import Triplets
+from ordinate.data.rows import group_by_anchor, read_only
+from ordinate.kernels import backends
 
 
 @given(triplet_rows(), st.integers(1, 4))

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ordinate import procrustes_error, scaling
-from ordinate.scaling import classical_mds, landmark_mds, project_edm
+from ordinate import procrustes_error
+from ordinate.algorithms import scaling
+from ordinate.algorithms.scaling import classical_mds, landmark_mds, project_edm
 
 
 def squared_distances(X, Y=None):

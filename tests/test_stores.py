@@ -1,4 +1,4 @@
-"""Every store through the same cases: what the two protocols of ordinate.stores promise."""
+"""Every store through the same cases: what the two protocols of ordinate.passes promise."""
 
 import inspect
 import pickle
@@ -7,12 +7,13 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from ordinate import Triplets, backends, losses, noise, storage, threads
-from ordinate._arrays import beside, on_host
-from ordinate.backends import numpy_
-from ordinate.ranking import rank_columns
-from ordinate.storage import stored
-from ordinate.stores import (
+from ordinate import Triplets, ondisk, threads
+from ordinate._base.arrays import beside, on_host
+from ordinate.algorithms.ranking import rank_columns
+from ordinate.files.ondisk import stored
+from ordinate.kernels import backends, losses, noise
+from ordinate.kernels.backends import numpy_
+from ordinate.passes import (
     ColumnStore,
     DeviceColumns,
     DeviceTriplets,
@@ -28,7 +29,7 @@ from ordinate.stores import (
     sampling,
     triplets,
 )
-from ordinate.stores.columns import ColumnPasses
+from ordinate.passes.columns import ColumnPasses
 
 WITH_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 ON_HOST = ["memory", "folder", "file.parquet", "rows.npy"]
@@ -55,7 +56,7 @@ def blocks(request, monkeypatch):
             monkeypatch.setattr(module, "BLOCK", size)
         monkeypatch.setattr(stored, "SMALLEST_BLOCK", 16)
         if find_spec("torch") is not None:
-            from ordinate.backends import torch_
+            from ordinate.kernels.backends import torch_
 
             monkeypatch.setattr(torch_, "BLOCK", 600)
     return request.param
@@ -105,10 +106,10 @@ def opened(name, table, folder):
     """Write triplets, in the order of their anchors, and open the file."""
     grouped = table.grouped().triplets
     if name != "rows.npy" or table.weight is not None:
-        storage.write([grouped], folder / name.replace("rows.npy", "weighted"), force=True)
-        return storage.open_triplets(folder / name.replace("rows.npy", "weighted"))
+        ondisk.write([grouped], folder / name.replace("rows.npy", "weighted"), force=True)
+        return ondisk.open_triplets(folder / name.replace("rows.npy", "weighted"))
     np.save(folder / name, grouped.rows)
-    return storage.open_triplets(folder / name, n_items=table.n_items)
+    return ondisk.open_triplets(folder / name, n_items=table.n_items)
 
 
 def some_triplets(n_rows=M, n_items=N, *, weighted=False, seed=0):
@@ -492,7 +493,7 @@ def test_stores_offer_what_is_promised_and_nothing_beside(protocol, store):
 
 def test_a_device_without_room_is_sent_blocks(monkeypatch, tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
-    from ordinate.stores import columns_of, store_of
+    from ordinate.passes import columns_of, store_of
 
     table = some_triplets()
     in_file = opened("folder", table, tmp_path)

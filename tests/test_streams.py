@@ -17,23 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import triplet_rows
 
-from ordinate import (
-    LOE,
-    STE,
-    Triplets,
-    losses,
-    noise,
-    sample_points,
-    sample_triplets,
-    storage,
-)
-from ordinate._memory import memory_size
-from ordinate._parallel import ahead, in_order
+from ordinate import LOE, STE, Triplets, ondisk, sample_points, sample_triplets
+from ordinate._base.memory import memory_size
+from ordinate._base.threads import ahead, in_order
+from ordinate.data.simulate import iter_triplets
 from ordinate.estimators import STEKer
-from ordinate.simulate import iter_triplets
-from ordinate.storage import grouped, stored, writing
-from ordinate.storage.writing import ranges
-from ordinate.stores import columns, columns_of, store_of
+from ordinate.files.ondisk import grouped, stored, writing
+from ordinate.files.ondisk.writing import ranges
+from ordinate.kernels import losses, noise
+from ordinate.passes import columns, columns_of, store_of
 
 BTL = noise.get("btl")
 TARGETS = ["folder", "file.parquet"]
@@ -91,7 +83,7 @@ PLAIN = ["x.npy", "x.csv", "x.arrow", "x.parquet", "parts"]
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_files_are_read_in_blocks(name, tmp_path, uniform_triplets, tiny_blocks):
-    opened = storage.open_triplets(save(uniform_triplets, tmp_path / name))
+    opened = ondisk.open_triplets(save(uniform_triplets, tmp_path / name))
     assert (len(opened), opened.n_items) == (20_000, 60)
     assert (opened.load().rows == uniform_triplets.rows).all()
     sizes = []
@@ -105,8 +97,8 @@ def test_plain_files_are_read_in_blocks(name, tmp_path, uniform_triplets, tiny_b
 @pytest.mark.parametrize("name", PLAIN)
 def test_any_plain_file_is_converted(name, target, tmp_path, uniform_triplets, tiny_blocks):
     source = save(uniform_triplets, tmp_path / name)
-    storage.convert(source, tmp_path / target, memory_limit=40_000)
-    opened = storage.open_triplets(tmp_path / target)
+    ondisk.convert(source, tmp_path / target, memory_limit=40_000)
+    opened = ondisk.open_triplets(tmp_path / target)
     sorted_rows, starts = uniform_triplets.grouped()
     assert (opened.load().rows == sorted_rows.rows).all()
     assert (opened.starts == starts).all()
@@ -122,8 +114,8 @@ def test_writing_pieces_in_any_order(tiny_blocks, tmp_path, data, target, weight
     if draw.draw(st.booleans()):
         whole = whole.grouped().triplets
     pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
-    storage.write(iter(pieces), tmp_path / target, memory_limit=1000, force=True)
-    opened = storage.open_triplets(tmp_path / target)
+    ondisk.write(iter(pieces), tmp_path / target, memory_limit=1000, force=True)
+    opened = ondisk.open_triplets(tmp_path / target)
     expected = whole.grouped().triplets
     found = opened.load()
     assert (found.rows == expected.rows).all()
@@ -136,8 +128,8 @@ def test_writing_pieces_in_any_order(tiny_blocks, tmp_path, data, target, weight
 @pytest.mark.parametrize("target", TARGETS)
 def test_simulated_sets_are_written_in_a_stream(target, tmp_path, points, landmark_triplets):
     pieces = iter_triplets(points, 20_000, design="landmarks", landmarks=7, random_state=0)
-    storage.write(pieces, tmp_path / target)
-    assert (storage.open_triplets(tmp_path / target).load().rows == landmark_triplets.rows).all()
+    ondisk.write(pieces, tmp_path / target)
+    assert (ondisk.open_triplets(tmp_path / target).load().rows == landmark_triplets.rows).all()
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -146,30 +138,30 @@ def test_simulated_sets_are_written_in_a_stream(target, tmp_path, points, landma
 )
 def test_labels_are_kept(labels, target, tmp_path):
     triplets = Triplets([[3, 1, 2], [0, 1, 3], [3, 0, 1]], labels=labels)
-    storage.convert(save(triplets, tmp_path / "x.parquet"), tmp_path / target)
-    found = storage.open_triplets(tmp_path / target)
+    ondisk.convert(save(triplets, tmp_path / "x.parquet"), tmp_path / target)
+    found = ondisk.open_triplets(tmp_path / target)
     assert found.labels.tolist() == labels
     assert (found.load().rows == triplets.grouped().triplets.rows).all()
-    storage.write([triplets], tmp_path / "again")
-    assert storage.open_triplets(tmp_path / "again").labels.tolist() == labels
+    ondisk.write([triplets], tmp_path / "again")
+    assert ondisk.open_triplets(tmp_path / "again").labels.tolist() == labels
 
 
 def test_weights_go_along(tmp_path, uniform_triplets, tiny_blocks):
     weight = 1.0 + np.arange(20_000) % 5
     weighted = Triplets(uniform_triplets.rows, weight=weight)
     source = save(weighted, tmp_path / "x.parquet")
-    assert (storage.open_triplets(source).load().weight == weight).all()
-    storage.convert(source, tmp_path / "folder", memory_limit=40_000)
-    found = storage.open_triplets(tmp_path / "folder").load()
+    assert (ondisk.open_triplets(source).load().weight == weight).all()
+    ondisk.convert(source, tmp_path / "folder", memory_limit=40_000)
+    found = ondisk.open_triplets(tmp_path / "folder").load()
     assert (found.weight == weighted.grouped().triplets.weight).all()
 
 
 @pytest.mark.parametrize(("n_items", "width"), [(256, 1), (257, 2), (65_536, 2), (65_537, 4)])
 def test_ids_are_compact(n_items, width, tmp_path):
     rows = [[0, 1, n_items - 1], [1, n_items - 2, 2]]
-    storage.write([rows], tmp_path / "folder", n_items=n_items)
+    ondisk.write([rows], tmp_path / "folder", n_items=n_items)
     assert np.load(tmp_path / "folder" / "pairs.npy").dtype.itemsize == width
-    assert storage.open_triplets(tmp_path / "folder").load().rows.tolist() == rows
+    assert ondisk.open_triplets(tmp_path / "folder").load().rows.tolist() == rows
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 50))
@@ -191,10 +183,8 @@ def test_long_columns_sum_bit_for_bit_over_many_blocks(tmp_path, monkeypatch):
     triplets = sample_triplets(
         points, 13_000_000, design="landmarks", landmarks=[4], random_state=0
     )
-    storage.write([triplets], tmp_path / "folder")
-    ours = columns_of(
-        storage.open_triplets(tmp_path / "folder", memory_limit="2GiB"), np.array([4])
-    )
+    ondisk.write([triplets], tmp_path / "folder")
+    ours = columns_of(ondisk.open_triplets(tmp_path / "folder", memory_limit="2GiB"), np.array([4]))
     known = columns_of(triplets, np.array([4]))
     scores = {0: np.random.default_rng(0).normal(size=30).astype(np.float32)}
     assert len(list(ours._tasks([0]))) == 4
@@ -203,7 +193,7 @@ def test_long_columns_sum_bit_for_bit_over_many_blocks(tmp_path, monkeypatch):
 
 def test_large_samples_stay_within_the_limit(tmp_path, uniform_triplets):
     store = store_of(
-        storage.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=112_000)
+        ondisk.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=112_000)
     )
     assert 900 < len(store.sample(5000)) <= 1000
     # Drawing one takes a pass over the file: small ones are kept.
@@ -216,11 +206,11 @@ def test_large_samples_stay_within_the_limit(tmp_path, uniform_triplets):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_loe_from_a_file_is_loe_in_memory(target, tmp_path, landmark_triplets, tiny_blocks, capsys):
-    storage.write([landmark_triplets], tmp_path / target)
+    ondisk.write([landmark_triplets], tmp_path / target)
     known = LOE().fit(landmark_triplets)
     loaded = LOE(verbose=1).fit(tmp_path / target)
     assert "read into memory" in capsys.readouterr().err
-    opened = storage.open_triplets(tmp_path / target, memory_limit=400_000)
+    opened = ondisk.open_triplets(tmp_path / target, memory_limit=400_000)
     streamed = LOE(verbose=1).fit(opened)
     said = capsys.readouterr().err
     assert "20,000 rows, streamed; the memory limit is" in said
@@ -262,14 +252,14 @@ def test_the_copy_of_an_unordered_file_lives_as_long_as_it_is_used(
 
 def test_loe_from_an_unordered_file(tmp_path, landmark_triplets, tiny_blocks):
     shuffled = landmark_triplets[np.random.default_rng(0).permutation(20_000)]
-    opened = storage.open_triplets(save(shuffled, tmp_path / "x.csv"), memory_limit=400_000)
+    opened = ondisk.open_triplets(save(shuffled, tmp_path / "x.csv"), memory_limit=400_000)
     known = LOE().fit(shuffled)
     assert LOE().fit(opened).embedding_ == pytest.approx(known.embedding_, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_ste_from_a_file_is_ste_in_memory(name, tmp_path, uniform_triplets, tiny_blocks):
-    opened = storage.open_triplets(save(uniform_triplets, tmp_path / name), memory_limit=400_000)
+    opened = ondisk.open_triplets(save(uniform_triplets, tmp_path / name), memory_limit=400_000)
     assert not opened.fits
     known = STE(n_starts=1, random_state=0).fit(uniform_triplets)
     found = STE(n_starts=1, random_state=0).fit(opened)
@@ -281,19 +271,19 @@ def test_ste_from_a_file_is_ste_in_memory(name, tmp_path, uniform_triplets, tiny
 
 
 def test_a_warm_start_from_files(tmp_path, landmark_triplets, uniform_triplets, tiny_blocks):
-    storage.write([landmark_triplets], tmp_path / "about")
-    opened = storage.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=400_000)
+    ondisk.write([landmark_triplets], tmp_path / "about")
+    opened = ondisk.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=400_000)
     model = STE(start="loe").fit(opened, start_triplets=tmp_path / "about")
     assert model.start_.name == "loe"
 
 
 def test_kernel_forms_load_what_fits(tmp_path, points):
     triplets = sample_triplets(points[:15], 2000, random_state=0)
-    storage.write([triplets], tmp_path / "x")
-    opened = storage.open_triplets(tmp_path / "x", memory_limit=30_000)
+    ondisk.write([triplets], tmp_path / "x")
+    opened = ondisk.open_triplets(tmp_path / "x", memory_limit=30_000)
     with pytest.raises(MemoryError, match="STEKer reads it whole: raise the limit, or use STE"):
         STEKer().fit(opened)
-    opened = storage.open_triplets(tmp_path / "x", memory_limit=60_000)
+    opened = ondisk.open_triplets(tmp_path / "x", memory_limit=60_000)
     model = STEKer(max_iter=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -303,22 +293,22 @@ def test_kernel_forms_load_what_fits(tmp_path, points):
 
 def test_plain_files_are_streamed_only_if_they_are_large(tmp_path, uniform_triplets, monkeypatch):
     path = save(uniform_triplets, tmp_path / "x.npy")
-    assert storage.find(path) is None
+    assert ondisk.find(path) is None
     monkeypatch.setattr(stored, "memory_size", lambda limit: memory_size(400_000))
-    assert storage.find(path).path == path
-    assert storage.find(str(tmp_path / "nothing.csv")) is None
-    assert storage.find(uniform_triplets) is None
+    assert ondisk.find(path).path == path
+    assert ondisk.find(str(tmp_path / "nothing.csv")) is None
+    assert ondisk.find(uniform_triplets) is None
     with pytest.raises(ValueError, match="n_items is 61, but the triplets have 60 items"):
-        storage.find(storage.open_triplets(path), n_items=61)
+        ondisk.find(ondisk.open_triplets(path), n_items=61)
 
 
 def test_too_little_memory_is_an_error(tmp_path, landmark_triplets):
-    storage.write([landmark_triplets], tmp_path / "x")
-    opened = storage.open_triplets(tmp_path / "x", memory_limit=100_000)
+    ondisk.write([landmark_triplets], tmp_path / "x")
+    opened = ondisk.open_triplets(tmp_path / "x", memory_limit=100_000)
     with pytest.raises(MemoryError, match="are needed for 60 items, but the memory limit is"):
         LOE().fit(opened)
     with pytest.raises(MemoryError, match="raise it"):
-        STE().fit(storage.open_triplets(tmp_path / "x", memory_limit=40_000))
+        STE().fit(ondisk.open_triplets(tmp_path / "x", memory_limit=40_000))
 
 
 def test_sizes_of_memory():
@@ -342,12 +332,12 @@ def spoil(path, at, values=b"\xff\xff\xff"):
 def both_fits(path):
     """Fits that must fail, from a file that is opened now."""
     for model in (LOE(), STE()):
-        yield lambda model=model: model.fit(storage.open_triplets(path, memory_limit=400_000))
+        yield lambda model=model: model.fit(ondisk.open_triplets(path, memory_limit=400_000))
 
 
 @pytest.mark.parametrize(("name", "at"), [("folder", 70_001), ("file.parquet", 90_001)])
 def test_corrupt_files_are_found(name, at, tmp_path, landmark_triplets, tiny_blocks):
-    storage.write([landmark_triplets], tmp_path / name)
+    ondisk.write([landmark_triplets], tmp_path / name)
     path = tmp_path / name
     spoil(path / "pairs.npy" if name == "folder" else path, at // 4, b"\x07")
     for fit in both_fits(path):
@@ -359,7 +349,7 @@ def test_corrupt_files_are_found(name, at, tmp_path, landmark_triplets, tiny_blo
 def test_truncated_files_are_found(name, tmp_path, landmark_triplets):
     path = tmp_path / name
     if name in TARGETS:
-        storage.write([landmark_triplets], path)
+        ondisk.write([landmark_triplets], path)
     else:
         save(landmark_triplets, path)
     file = {"parts": path / "part-2.parquet", "folder": path / "pairs.npy"}.get(name, path)
@@ -379,8 +369,8 @@ def test_files_that_change_between_passes_are_found(name, tmp_path, landmark_tri
     if name == "x.npy":
         save(landmark_triplets, path)
     else:
-        storage.write([landmark_triplets], path)
-    store = store_of(storage.open_triplets(path))
+        ondisk.write([landmark_triplets], path)
+    store = store_of(ondisk.open_triplets(path))
     store.loss(points, losses.get("ste"))
     file = path / "pairs.npy" if name == "folder" else path
     spoil(file, 500)
@@ -408,13 +398,13 @@ def test_bad_rows_are_named(name, bad, what, tmp_path, uniform_triplets, tiny_bl
     fake.answer = fake.participant = fake.participant_labels = fake.weight = None
     path = save(fake, tmp_path / name)
     for fit in (LOE(n_items=60), STE(n_items=60)):
-        opened = storage.open_triplets(path, n_items=60, memory_limit=400_000)
+        opened = ondisk.open_triplets(path, n_items=60, memory_limit=400_000)
         with pytest.raises(ValueError, match=what):
             fit.fit(opened)
 
 
 def test_bad_ids_in_the_fast_layout_are_named(tmp_path, landmark_triplets, tiny_blocks):
-    storage.write([landmark_triplets], tmp_path / "x")
+    ondisk.write([landmark_triplets], tmp_path / "x")
     file = tmp_path / "x" / "pairs.npy"
     pairs = np.load(file)
     pairs[1001] = [3, 200]
@@ -432,28 +422,28 @@ def test_bad_weights_and_missing_values_are_found(tmp_path):
     table = pa.table({"anchor": [0, 1], "near": [1, 2], "far": [2, 0], "weight": [1.0, 0.0]})
     pq.write_table(table, tmp_path / "x.parquet")
     with pytest.raises(ValueError, match="weights must be positive and finite; row 1 has 0"):
-        storage.open_triplets(tmp_path / "x.parquet").load()
+        ondisk.open_triplets(tmp_path / "x.parquet").load()
     pq.write_table(
         pa.table({"anchor": [0, None], "near": [1, 2], "far": [2, 0]}), tmp_path / "y.parquet"
     )
     with pytest.raises(OSError, match="anchor has missing values"):
-        len(storage.open_triplets(tmp_path / "y.parquet"))
+        len(ondisk.open_triplets(tmp_path / "y.parquet"))
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("ordered", [True, False])
 def test_a_full_disk_leaves_nothing(target, ordered, tmp_path, uniform_triplets):
     whole = uniform_triplets.grouped().triplets if ordered else uniform_triplets
-    storage.write([whole[:100]], tmp_path / target)
+    ondisk.write([whole[:100]], tmp_path / target)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, hard))
     try:
         with pytest.raises(OSError, match="the disk is full .* nothing is left of it"):
-            storage.write([whole[:10_000], whole[10_000:]], tmp_path / target, force=True)
+            ondisk.write([whole[:10_000], whole[10_000:]], tmp_path / target, force=True)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [path.name for path in tmp_path.iterdir()] == [target]
-    assert len(storage.open_triplets(tmp_path / target)) == 100
+    assert len(ondisk.open_triplets(tmp_path / target)) == 100
 
 
 def test_too_little_room_is_known_beforehand(tmp_path, uniform_triplets, monkeypatch):
@@ -461,53 +451,53 @@ def test_too_little_room_is_known_beforehand(tmp_path, uniform_triplets, monkeyp
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=300_000))
     with pytest.raises(OSError, match="KiB of disk are needed"):
-        storage.convert(source, tmp_path / "target")
+        ondisk.convert(source, tmp_path / "target")
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
 
 
 def test_messages_about_files(tmp_path, uniform_triplets):
     with pytest.raises(FileNotFoundError, match="there is no file"):
-        storage.open_triplets(tmp_path / "nothing.parquet")
+        ondisk.open_triplets(tmp_path / "nothing.parquet")
     (tmp_path / "x.doc").write_text("hello")
     with pytest.raises(ValueError, match="none of the files that can be streamed"):
-        storage.open_triplets(tmp_path / "x.doc")
+        ondisk.open_triplets(tmp_path / "x.doc")
     (tmp_path / "y.csv").write_text("a,b,c\n1,2,3\n")
     with pytest.raises(ValueError, match="needs the columns anchor, near and far"):
-        storage.open_triplets(tmp_path / "y.csv")
+        ondisk.open_triplets(tmp_path / "y.csv")
     (tmp_path / "empty.csv").write_text("anchor,near,far\n")
     with pytest.raises(ValueError, match="there are no triplets"):
-        len(storage.open_triplets(tmp_path / "empty.csv"))
+        len(ondisk.open_triplets(tmp_path / "empty.csv"))
     np.save(tmp_path / "z.npy", np.zeros((3, 2)))
     with pytest.raises(ValueError, match=r"shape \(m, 3\)"):
-        storage.open_triplets(tmp_path / "z.npy")
+        ondisk.open_triplets(tmp_path / "z.npy")
     np.save(tmp_path / "far.npy", [[0, 1, 2**30]])
     with pytest.raises(ValueError, match="ids reach 1,073,741,824 in 1 rows"):
-        len(storage.open_triplets(tmp_path / "far.npy"))
+        len(ondisk.open_triplets(tmp_path / "far.npy"))
     source = save(uniform_triplets, tmp_path / "x.npy")
     with pytest.raises(ValueError, match="the target is the source itself"):
-        storage.convert(source, source)
+        ondisk.convert(source, source)
     with pytest.raises(ValueError, match="no triplets to write"):
-        storage.write([], tmp_path / "x")
+        ondisk.write([], tmp_path / "x")
     with pytest.raises(ValueError, match="arrays of ids need n_items"):
-        storage.write([[[0, 1, 2]]], tmp_path / "x")
+        ondisk.write([[[0, 1, 2]]], tmp_path / "x")
     with pytest.raises(ValueError, match="all pieces must be over the same items"):
-        storage.write([uniform_triplets, Triplets([[0, 1, 2]])], tmp_path / "x")
-    storage.write([uniform_triplets], tmp_path / "x")
+        ondisk.write([uniform_triplets, Triplets([[0, 1, 2]])], tmp_path / "x")
+    ondisk.write([uniform_triplets], tmp_path / "x")
     with pytest.raises(ValueError, match="n_items is 5, but .* has 60 items"):
-        storage.open_triplets(tmp_path / "x", n_items=5)
+        ondisk.open_triplets(tmp_path / "x", n_items=5)
     about = json.loads((tmp_path / "x" / "about.json").read_text())
     (tmp_path / "x" / "about.json").write_text(json.dumps(about | {"layout": "2"}))
     with pytest.raises(ValueError, match="layout that this version does not know"):
-        storage.open_triplets(tmp_path / "x")
+        ondisk.open_triplets(tmp_path / "x")
 
 
 def test_labels_of_several_kinds_are_refused(tmp_path):
     table = pa.table({"anchor": [1, 2], "near": ["a", "b"], "far": ["c", "d"]})
     pq.write_table(table, tmp_path / "x.parquet")
     with pytest.raises(TypeError, match="labels must be of one kind"):
-        len(storage.open_triplets(tmp_path / "x.parquet"))
+        len(ondisk.open_triplets(tmp_path / "x.parquet"))
     with pytest.raises(TypeError, match="integer ids from 0 are expected"):
-        len(storage.open_triplets(tmp_path / "x.parquet", n_items=7))
+        len(ondisk.open_triplets(tmp_path / "x.parquet", n_items=7))
 
 
 # Threads

@@ -7,106 +7,59 @@ Every public name loads on first use, so that importing the package stays cheap.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from ordinate import advice, answers, datasets, metrics, readers, simulate, storage
-    from ordinate._arrays import deterministic
-    from ordinate._parallel import threads
-    from ordinate.estimators import (
-        CKL,
-        GNMDS,
-        LOE,
-        SOE,
-        STE,
-        TSTE,
-        GNMDSKer,
-        STEKer,
-        STEProj,
-    )
+if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table below
+    from ordinate._base.arrays import deterministic
+    from ordinate._base.threads import threads
+    from ordinate.algorithms.landmark_choice import n_landmarks
+    from ordinate.algorithms.pairwise import rank_items
+    from ordinate.data import advice, answers, simulate
+    from ordinate.data.simulate import sample_points, sample_triplets
+    from ordinate.data.triplets import Triplets
+    from ordinate.estimators import CKL, GNMDS, LOE, SOE, STE, TSTE, GNMDSKer, STEKer, STEProj
     from ordinate.estimators.saving import load
-    from ordinate.inputs import as_triplets
-    from ordinate.landmark_choice import n_landmarks
-    from ordinate.metrics import align, procrustes_error, purity, triplet_error
-    from ordinate.pairwise import rank_items
-    from ordinate.plotting import plot_map
-    from ordinate.report import html_report
-    from ordinate.simulate import sample_points, sample_triplets
-    from ordinate.splits import TripletKFold
-    from ordinate.triplets import Triplets
+    from ordinate.evaluation import metrics
+    from ordinate.evaluation.metrics import align, procrustes_error, purity, triplet_error
+    from ordinate.evaluation.splits import TripletKFold
+    from ordinate.figures.plotting import plot_map
+    from ordinate.figures.report import html_report
+    from ordinate.files import datasets, items, ondisk, readers
+    from ordinate.files.inputs import as_triplets
+    from ordinate.files.ondisk import open_triplets
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "CKL": "estimators",
-    "GNMDS": "estimators",
-    "GNMDSKer": "estimators",
-    "LOE": "estimators",
-    "SOE": "estimators",
-    "STE": "estimators",
-    "STEKer": "estimators",
-    "STEProj": "estimators",
-    "TSTE": "estimators",
-    "Triplets": "triplets",
-    "html_report": "report",
-    "load": "estimators.saving",
-    "as_triplets": "inputs",
-    "n_landmarks": "landmark_choice",
-    "TripletKFold": "splits",
-    "align": "metrics",
-    "deterministic": "_arrays",
-    "plot_map": "plotting",
-    "procrustes_error": "metrics",
-    "purity": "metrics",
-    "rank_items": "pairwise",
-    "triplet_error": "metrics",
-    "sample_points": "simulate",
-    "sample_triplets": "simulate",
-    "threads": "_parallel",
+# Where each public name lives.
+_HOMES = {
+    "_base.arrays": ("deterministic",),
+    "_base.threads": ("threads",),
+    "algorithms.landmark_choice": ("n_landmarks",),
+    "algorithms.pairwise": ("rank_items",),
+    "data": ("advice", "answers", "simulate"),
+    "data.simulate": ("sample_points", "sample_triplets"),
+    "data.triplets": ("Triplets",),
+    "estimators": ("CKL", "GNMDS", "LOE", "SOE", "STE", "TSTE", "GNMDSKer", "STEKer", "STEProj"),
+    "estimators.saving": ("load",),
+    "evaluation": ("metrics",),
+    "evaluation.metrics": ("align", "procrustes_error", "purity", "triplet_error"),
+    "evaluation.splits": ("TripletKFold",),
+    "figures.plotting": ("plot_map",),
+    "figures.report": ("html_report",),
+    "files": ("datasets", "items", "ondisk", "readers"),
+    "files.inputs": ("as_triplets",),
+    "files.ondisk": ("open_triplets",),
 }
-_MODULES = {"advice", "answers", "datasets", "metrics", "readers", "simulate", "storage"}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "CKL",
-    "GNMDS",
-    "LOE",
-    "SOE",
-    "STE",
-    "TSTE",
-    "GNMDSKer",
-    "STEKer",
-    "STEProj",
-    "TripletKFold",
-    "Triplets",
-    "advice",
-    "align",
-    "answers",
-    "as_triplets",
-    "datasets",
-    "deterministic",
-    "html_report",
-    "load",
-    "metrics",
-    "n_landmarks",
-    "plot_map",
-    "procrustes_error",
-    "purity",
-    "rank_items",
-    "readers",
-    "sample_points",
-    "sample_triplets",
-    "simulate",
-    "storage",
-    "threads",
-    "triplet_error",
-]
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"ordinate.{name}")
-    if name in _HOME:
-        return getattr(import_module(f"ordinate.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
+    home = import_module(f"ordinate.{_HOME_OF[name]}")
+    # A public module is a submodule of its room.
+    return getattr(home, name, None) or import_module(f"{home.__name__}.{name}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return [*__all__, "__version__"]

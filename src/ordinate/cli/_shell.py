@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from ordinate.readers import ReadError
+    from ordinate.files.readers import ReadError
 
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 
@@ -120,9 +120,9 @@ def _interrupt(*_: Any) -> NoReturn:
 
 
 def _explain(error: Exception) -> tuple[str, int]:
-    from ordinate._device import DeviceError
-    from ordinate.datasets import DownloadError
-    from ordinate.readers import ReadError
+    from ordinate._base.device import DeviceError
+    from ordinate.files.datasets import DownloadError
+    from ordinate.files.readers import ReadError
 
     if isinstance(error, CommandError):
         return str(error), error.code

@@ -20,7 +20,7 @@ def methods(debug: shell.Debug = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ordinate.methods import METHODS
+    from ordinate.estimators.methods import METHODS
 
     table = Table("method", "what it is for", "needs", box=None, pad_edge=False)
     table.add_row("auto", "ste; loe for very many questions about landmarks", "any triplets")
@@ -44,6 +44,6 @@ def demo(
     ordinate demo
     ```
     """
-    from ordinate.demo import main
+    from ordinate.study.demo import main
 
     main(output, triplets, seed)

@@ -46,11 +46,11 @@ class Options(NamedTuple):
 
 def find_stored(file: Path, options: Options) -> Any:
     """Return triplets in the fast layout, or too large for memory; None for all else."""
-    from ordinate import storage
-    from ordinate._memory import memory_size
+    from ordinate._base.memory import memory_size
+    from ordinate.files import ondisk
 
     memory_size(options.memory_limit)
-    stored = storage.find(file, memory_limit=options.memory_limit)
+    stored = ondisk.find(file, memory_limit=options.memory_limit)
     if stored is not None and options.given():
         raise shell.CommandError(
             f"{file} is in the fast layout, or larger than memory, and read as rows alone: "
@@ -67,8 +67,8 @@ def find_stored(file: Path, options: Options) -> Any:
 
 def read_answers(file: Path, options: Options) -> Any:
     """Read a file into memory."""
-    from ordinate import readers
-    from ordinate._memory import in_words
+    from ordinate._base.memory import in_words
+    from ordinate.files import readers
 
     stored = find_stored(file, options)
     if stored is not None:
@@ -138,7 +138,7 @@ def check(
     ordinate check things.txt --odd last
     ```
     """
-    from ordinate.advice import problems
+    from ordinate.data.advice import problems
 
     options = Options.of(locals())
     reading = read_answers(file, options)
@@ -200,8 +200,8 @@ def convert(
     ordinate convert huge.csv -o huge --fast
     ```
     """
-    from ordinate import storage
-    from ordinate.storage.stored import PlainTriplets
+    from ordinate.files import ondisk
+    from ordinate.files.ondisk.stored import PlainTriplets
 
     refuse_output(output, force, inputs=[file])
     options = Options.of(locals())
@@ -209,7 +209,7 @@ def convert(
     if stored is not None:
         if isinstance(stored, PlainTriplets):
             _say_lost("answers and participants, if there are any,", quiet)
-        storage.convert(stored, output, force=force)
+        ondisk.convert(stored, output, force=force)
         shell.say(f"{len(stored):,} triplets in {output}", quiet)
         return
     reading = read_answers(file, options)
@@ -222,7 +222,7 @@ def convert(
         ]
         if lost:
             _say_lost(" and ".join(lost), quiet)
-        storage.write([triplets], output, memory_limit=memory_limit, force=force)
+        ondisk.write([triplets], output, memory_limit=memory_limit, force=force)
     else:
         write_table(output, triplets.to_arrow(), force)
     shell.say(f"{len(triplets):,} triplets in {output}", quiet)
@@ -275,9 +275,10 @@ def simulate(
     """
     import numpy as np
 
-    from ordinate import n_landmarks, storage
-    from ordinate.map_files import write_map
-    from ordinate.simulate import iter_triplets, sample_points, sample_triplets
+    from ordinate import n_landmarks
+    from ordinate.data.simulate import iter_triplets, sample_points, sample_triplets
+    from ordinate.files import ondisk
+    from ordinate.files.maps import write_map
 
     refuse_output(output, force, inputs=[])
     if points is not None:
@@ -291,7 +292,7 @@ def simulate(
     options: dict[str, Any] = {"noise": _noise(noise), "design": design, "landmarks": landmarks}
     options["random_state"] = seed + 1
     if output.suffix in ("", ".parquet"):
-        storage.write(iter_triplets(truth, m, **options), output, force=force)
+        ondisk.write(iter_triplets(truth, m, **options), output, force=force)
     else:
         write_table(output, sample_triplets(truth, m, **options).to_arrow(), force)
     shell.say(f"{m:,} triplets about {n:,} items in {output}", quiet)
@@ -309,7 +310,7 @@ def _noise(text: str) -> str | float:
 
 def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
     """Raise before the work if an output cannot be written, or is one of the other files."""
-    from ordinate._writing import check_replaceable
+    from ordinate._base.writing import check_replaceable
 
     for other in inputs:
         if path.resolve() == other.resolve():
@@ -325,7 +326,7 @@ def write_table(path: Path, table: Any, force: bool) -> None:
     """Write an Arrow table in the format that the ending names."""
     from pyarrow import csv, feather, parquet
 
-    from ordinate._writing import whole_file
+    from ordinate._base.writing import whole_file
 
     writers: dict[str, Any] = {
         ".parquet": parquet.write_table,

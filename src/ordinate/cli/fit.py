@@ -98,8 +98,8 @@ def fit(
     ordinate fit participants/
     ```
     """
-    from ordinate._endings import stem
-    from ordinate._writing import check_replaceable
+    from ordinate._base.endings import stem
+    from ordinate._base.writing import check_replaceable
 
     source_name = file if file.name not in ("", "..") else file.resolve()
     beside = source_name.with_name(f"{stem(source_name.name)}-map")
@@ -108,9 +108,10 @@ def fit(
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
-    from ordinate import held_out, methods
-    from ordinate._writing import whole_folder
-    from ordinate.run_folder import Story, fingerprint, write_run
+    from ordinate._base.writing import whole_folder
+    from ordinate.estimators import methods
+    from ordinate.evaluation import held_out
+    from ordinate.study.run_folder import Story, fingerprint, write_run
 
     options = Options.of(locals())
     total = 7 + (held_out.FOLDS if folds is None else folds)
@@ -170,9 +171,9 @@ class Source(NamedTuple):
 
 def read_source(file: Path, options: Options, dimensions: int) -> Source:
     """Read and check a file; one that is larger than memory is only opened."""
-    from ordinate import storage
-    from ordinate.advice import Problem, problems
-    from ordinate.analysis import Brief
+    from ordinate.data.advice import Problem, problems
+    from ordinate.evaluation.analysis import Brief
+    from ordinate.files import ondisk
 
     stored = find_stored(file, options)
     if stored is not None and not stored.fits:
@@ -185,7 +186,7 @@ def read_source(file: Path, options: Options, dimensions: int) -> Source:
     reading = read_answers(file, options)
     triplets, notes = reading.triplets, reading.notes
     # With next to no memory whatever can be streamed would be.
-    if options.memory_limit is not None and storage.find(file, memory_limit=1) is None:
+    if options.memory_limit is not None and ondisk.find(file, memory_limit=1) is None:
         notes = [
             *notes,
             f"the memory limit did not apply: {file.name} is none of the files that can be "
@@ -200,7 +201,7 @@ def analysed(
     source: Source, estimator: Any, folds: int | None, seed: int, tell: Callable[[str], None]
 ) -> Any:
     """Fit the map, and judge it by answers held out where the data are in memory."""
-    from ordinate import analysis
+    from ordinate.evaluation import analysis
 
     if not source.streamed:
         return analysis.analyse(
@@ -232,7 +233,7 @@ def report(
     """Say what came out: the record as JSON, or a few lines."""
     import json
 
-    from ordinate.metrics import beside_chance
+    from ordinate.evaluation.metrics import beside_chance
 
     if as_json:
         typer.echo(json.dumps({"output": str(folder), **record}, indent=2, ensure_ascii=False))

@@ -72,8 +72,8 @@ def plot(
     ordinate plot answers-map -o kinds.png --items items.csv --colour kind --images pictures/
     ```
     """
-    from ordinate.figure_files import check_ending
-    from ordinate.plotting import plot_map, save
+    from ordinate.figures.figure_files import check_ending
+    from ordinate.figures.plotting import plot_map, save
 
     embedding = inside(embedding)
     path = embedding.with_suffix(".png") if output is None else output
@@ -132,7 +132,7 @@ def score(
     """
     import numpy as np
 
-    from ordinate.metrics import CHANCE, correct, judge
+    from ordinate.evaluation.metrics import CHANCE, correct, judge
 
     embedding = inside(embedding)
     found = _read(embedding)
@@ -170,7 +170,7 @@ def score(
 
 
 def _tell_score(record: dict[str, Any]) -> None:
-    from ordinate.metrics import beside_chance
+    from ordinate.evaluation.metrics import beside_chance
 
     accuracy = beside_chance(record["accuracy"], record["error"])
     of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
@@ -196,8 +196,8 @@ class Origin(NamedTuple):
 
 def _origin(embedding: Path, file: Path) -> Origin:
     """Compare a file with what the record beside a map says that it was made of."""
-    from ordinate.metrics import beside_chance
-    from ordinate.run_folder import fingerprint, read_record
+    from ordinate.evaluation.metrics import beside_chance
+    from ordinate.study.run_folder import fingerprint, read_record
 
     record = read_record(embedding)
     source = None if record is None else record["input"].get("sha256")
@@ -247,7 +247,7 @@ def export(
     ordinate export answers-map -o distances.csv
     ```
     """
-    from ordinate.map_files import write_distances
+    from ordinate.files.maps import write_distances
 
     if output.exists() and not force:
         raise shell.CommandError(
@@ -262,7 +262,7 @@ def drawing_of(
     labels: str, image_size: float | None, image_alpha: float, keep_white: bool
 ) -> dict[str, Any]:
     """Return how to draw, as arguments of ``plot_map``, once it is known that it can be."""
-    from ordinate.plotting import check_drawing
+    from ordinate.figures.plotting import check_drawing
 
     show = int(labels) if labels.isdecimal() else labels
     check_drawing(show, image_size, image_alpha)
@@ -289,7 +289,7 @@ def find_looks(
     quiet: bool = False,
 ) -> Any:
     """Find pictures, colours and names of items, by their labels."""
-    from ordinate.run_folder import Looks
+    from ordinate.study.run_folder import Looks
 
     columns = dict(known or {})
     if items is not None:
@@ -323,7 +323,7 @@ def _names(
     columns: dict[str, list], name: str | None, labels: list[str], quiet: bool
 ) -> list | None:
     """Names to show: of the column asked for, or of one called name; None to show labels."""
-    from ordinate.items import display_names
+    from ordinate.files.items import display_names
 
     if name is None:
         known = [column for column in columns if column.strip().lower() == "name"]
@@ -377,8 +377,8 @@ def _check_picture(path: Path) -> None:
 
 def _item_columns(path: Path, labels: list[str], quiet: bool) -> dict[str, list]:
     """Columns of a file about items, in the order of the labels."""
-    from ordinate.items import read_items
-    from ordinate.readers import ReadError
+    from ordinate.files.items import read_items
+    from ordinate.files.readers import ReadError
 
     try:
         found = read_items(path, labels)
@@ -393,7 +393,7 @@ def _item_columns(path: Path, labels: list[str], quiet: bool) -> dict[str, list]
 
 
 def _read(path: Path) -> Any:
-    from ordinate.map_files import read_map
+    from ordinate.files.maps import read_map
 
     try:
         return read_map(path)

@@ -44,10 +44,10 @@ def reproduce(
     ordinate reproduce mnist --data digits
     ```
     """
-    from ordinate._checks import check_choice
-    from ordinate._writing import check_replaceable
-    from ordinate.experiments import EXPERIMENTS
-    from ordinate.experiments._frame import SCALES
+    from ordinate._base.checks import check_choice
+    from ordinate._base.writing import check_replaceable
+    from ordinate.study.experiments import EXPERIMENTS
+    from ordinate.study.experiments._frame import SCALES
 
     if name == "list":
         for experiment in EXPERIMENTS.values():
@@ -92,8 +92,8 @@ def choose_cells(cells: list[dict], only: list[str]) -> list[dict]:
 
 def announce(experiment: Any, cells: list[dict], quiet: bool) -> None:
     """Say what it will take, and refuse what does not fit."""
-    from ordinate._memory import available_memory
-    from ordinate.experiments._frame import BYTES, pace
+    from ordinate._base.memory import available_memory
+    from ordinate.study.experiments._frame import BYTES, pace
 
     seconds = pace() * sum(experiment.passes(cell) for cell in cells)
     memory = BYTES * max(experiment.triplets(cell) for cell in cells) + 2**28
@@ -121,7 +121,7 @@ def run(
     experiment: Any, cells: list[dict], data: Path | None, rows: list[dict], quiet: bool
 ) -> None:
     """Measure all cells, adding to the rows."""
-    from ordinate.datasets import DownloadError
+    from ordinate.files.datasets import DownloadError
 
     with shell.stages(len(cells), quiet) as stages:
         for cell in cells:
@@ -137,7 +137,7 @@ def run(
 
 def keep(rows: list[dict], folder: Path) -> None:
     """Keep what was measured before an interruption, which may have taken hours."""
-    from ordinate.experiments._frame import write_rows
+    from ordinate.study.experiments._frame import write_rows
 
     if rows:
         path = folder.with_name(f"{folder.name}-partial.csv")
@@ -149,9 +149,9 @@ def write(
     experiment: Any, rows: list[dict], scale: str, folder: Path, force: bool, seconds: float
 ) -> None:
     """Write results, figure and page, and show the verdicts."""
-    from ordinate._writing import whole_folder
-    from ordinate.experiments._frame import page, picture, write_rows
-    from ordinate.plotting import save
+    from ordinate._base.writing import whole_folder
+    from ordinate.figures.plotting import save
+    from ordinate.study.experiments._frame import page, picture, write_rows
 
     verdicts = experiment.judge(rows)
     command = shlex.join(["ordinate", *sys.argv[1:]])

@@ -11,15 +11,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ordinate._arrays import on_host
-from ordinate._checks import check_whole
-from ordinate._device import choose_device, describe_device
-from ordinate._memory import in_words
-from ordinate.inputs import as_triplets
-from ordinate.metrics import correct
-from ordinate.splits import n_cut
-from ordinate.storage import TripletFile, find
-from ordinate.triplets import Triplets
+from ordinate._base.arrays import on_host
+from ordinate._base.checks import check_whole
+from ordinate._base.device import choose_device, describe_device
+from ordinate._base.memory import in_words
+from ordinate.data.triplets import Triplets
+from ordinate.evaluation.metrics import correct
+from ordinate.evaluation.splits import n_cut
+from ordinate.files.inputs import as_triplets
+from ordinate.files.ondisk import TripletFile, find
 
 
 class Embedder(BaseEstimator, ABC):
@@ -76,7 +76,7 @@ class Embedder(BaseEstimator, ABC):
         if stored.needs_copy(by_anchor=self._by_anchor):
             self._say(
                 f"a copy in the fast layout goes to {gettempdir()} first; "
-                "ordinate.storage.convert makes one to keep"
+                "ordinate.ondisk.convert makes one to keep"
             )
         return stored
 

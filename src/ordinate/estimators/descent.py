@@ -10,23 +10,23 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ordinate._arrays import beside, dot, on_host
-from ordinate._checks import (
+from ordinate._base.arrays import beside, dot, on_host
+from ordinate._base.checks import (
     check_callback,
     check_choice,
     check_number,
     check_whole,
     random_generator,
 )
-from ordinate._parallel import single_threaded_blas
+from ordinate._base.threads import single_threaded_blas
+from ordinate.algorithms.landmark_choice import asks_about_landmarks
+from ordinate.algorithms.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Watch
+from ordinate.algorithms.scaling import principal_axes
+from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.estimators.base import Embedder, over_labels
 from ordinate.estimators.loe import LOE
-from ordinate.landmark_choice import asks_about_landmarks
-from ordinate.losses import Loss
-from ordinate.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Watch
-from ordinate.scaling import principal_axes
-from ordinate.spectral import best_scale, spectral_start
-from ordinate.stores import TripletStore, store_of
+from ordinate.kernels.losses import Loss
+from ordinate.passes import TripletStore, store_of
 
 WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
@@ -69,7 +69,7 @@ class GradientEmbedder(Embedder):
         ----------
         X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
             Rows ``(anchor, near, far)``. A file too large for memory is streamed: its path, or
-            what :func:`ordinate.storage.open_triplets` returns.
+            what :func:`ordinate.ondisk.open_triplets` returns.
         y : array-like of +1 and -1, or of bool, shape (m,), optional
             How rows ``(anchor, first, second)`` were answered: +1 or True where the first is
             nearer, -1 or False where the second is. Without it, the first is nearer in every row.

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from ordinate import losses
-from ordinate._checks import check_choice, check_number
+from ordinate._base.checks import check_choice, check_number
+from ordinate.algorithms.optimise import Step
 from ordinate.estimators.descent import GradientEmbedder
-from ordinate.losses import Loss
-from ordinate.noise import NAMES as NOISES
-from ordinate.optimise import Step
+from ordinate.kernels import losses
+from ordinate.kernels.losses import Loss
+from ordinate.kernels.noise import NAMES as NOISES
 
 
 class STE(GradientEmbedder):
@@ -48,7 +48,7 @@ class STE(GradientEmbedder):
         Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
     random_state : int, Generator or None
     callback : function, optional
-        Called with a :class:`~ordinate.optimise.Step` at the start and after each step, of every
+        Called with a :class:`.Step` at the start and after each step, of every
         start that is tried on all triplets: its number, the loss, the map, passes so far. If it
         returns True the fit ends there and keeps the map; what it raises ends the fit. Steps of
         races between starts are left out.

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ordinate import losses
-from ordinate._checks import check_callback, check_number, check_whole
-from ordinate._parallel import single_threaded_blas
-from ordinate.estimators.base import Embedder
-from ordinate.kernel_forms import (
+from ordinate._base.checks import check_callback, check_number, check_whole
+from ordinate._base.threads import single_threaded_blas
+from ordinate.algorithms.kernel_forms import (
     Projection,
     check_memory,
     descend_kernel,
@@ -21,10 +19,12 @@ from ordinate.kernel_forms import (
     project_rank,
     project_semidefinite,
 )
-from ordinate.losses import Loss
-from ordinate.optimise import Step, Watch
-from ordinate.scaling import principal_axes
-from ordinate.stores import MemoryTriplets
+from ordinate.algorithms.optimise import Step, Watch
+from ordinate.algorithms.scaling import principal_axes
+from ordinate.estimators.base import Embedder
+from ordinate.kernels import losses
+from ordinate.kernels.losses import Loss
+from ordinate.passes import MemoryTriplets
 
 LONG = 120  # seconds that are worth a warning
 

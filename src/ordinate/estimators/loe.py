@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ordinate._arrays import on_host
-from ordinate._checks import check_choice, check_regularization
+from ordinate._base.arrays import on_host
+from ordinate._base.checks import check_choice, check_regularization
+from ordinate.algorithms.landmark import RECOVERIES, loe
+from ordinate.algorithms.landmark_choice import choose_landmarks
+from ordinate.algorithms.scaling import principal_axes
 from ordinate.estimators.base import Embedder, names_of
-from ordinate.landmark import RECOVERIES, loe
-from ordinate.landmark_choice import choose_landmarks
-from ordinate.scaling import principal_axes
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
 
@@ -109,7 +109,7 @@ class LOE(Embedder):
         ----------
         X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
             Rows ``(anchor, near, far)``. A file too large for memory is streamed: its path, or
-            what :func:`ordinate.storage.open_triplets` returns.
+            what :func:`ordinate.ondisk.open_triplets` returns.
         y : array-like of +1 and -1, or of bool, shape (m,), optional
             How rows ``(anchor, first, second)`` were answered: +1 or True where the first is
             nearer, -1 or False where the second is. Without it, the first is nearer in every row.

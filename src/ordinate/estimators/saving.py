@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ordinate import __version__
-from ordinate._writing import whole_file, whole_folder
+from ordinate._base.writing import whole_file, whole_folder
 from ordinate.estimators.base import Embedder
-from ordinate.map_files import read_map, write_map
+from ordinate.files.maps import read_map, write_map
 
 SCHEMA = 1
 MODEL, MAP = "model.json", "embedding.csv"

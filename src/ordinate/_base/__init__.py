@@ -1,0 +1,1 @@
+"""What everything else stands on: arrays, checks, devices, memory, threads, whole files."""

@@ -1,0 +1,172 @@
+"""Every check of user input and its message: what was given, what is allowed, what to do."""
+
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+
+def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise if ``value`` is not one of the words allowed."""
+    allowed = list(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(repr(word) for word in allowed)
+        raise ValueError(f"{name} must be one of {words}; got {value!r}")
+
+
+def check_whole(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
+    """Return ``value`` as an int, or raise if it is not a whole number in the range."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    if not whole or value < least or (most is not None and value > most):
+        upto = "" if most is None else f" and at most {most:,}"
+        raise ValueError(
+            f"{name} must be a whole number of at least {least:,}{upto}; got {value!r}"
+        )
+    return int(value)
+
+
+def check_number(
+    name: str, value: Any, *, least: float | None = None, above: float | None = None
+) -> float:
+    """Return ``value`` as a float, or raise if it is not a finite number in the range."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
+    low = -np.inf if least is None else least
+    if not number or not low <= value < np.inf or (above is not None and value <= above):
+        limit = f"of at least {least:g}" if above is None else f"above {above:g}"
+        raise ValueError(f"{name} must be a number {limit}; got {value!r}")
+    return float(value)
+
+
+def check_points(name: str, points: Any) -> np.ndarray:
+    """Return coordinates as a finite float array (n, d), or raise naming the first bad row."""
+    try:
+        array = np.asarray(points, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be an (n, d) array of numbers: {error}") from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"{name} must be an (n, d) array; got shape {array.shape}")
+    bad = ~np.isfinite(array).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"{name} has {bad.sum():,} rows with NaN or infinite values, first at row "
+            f"{bad.argmax()}: leave those items out, for example with points[finite_rows]"
+        )
+    return array
+
+
+def check_length(name: str, values: Sequence | np.ndarray, n_rows: int) -> np.ndarray:
+    """Return ``values`` as a one-dimensional array with one entry per row, or raise."""
+    array = np.asarray(values)
+    if array.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must have one value per row: {n_rows:,} rows, but its shape is {array.shape}"
+        )
+    return array
+
+
+def check_responses(y: Any, n_rows: int) -> np.ndarray:
+    """Return True for each row that was answered as it stands, or raise.
+
+    +1 and True say that the second item of the row is nearer to the first, -1 and False that the
+    third is: cblearn's convention, and what ``predict`` returns.
+    """
+    array = np.asarray(y)
+    if array.shape != (n_rows,):
+        raise ValueError(
+            f"y must be one-dimensional, with one response per row: {n_rows:,} rows, but the shape "
+            f"of y is {array.shape}; leave y out if every row says (anchor, near, far)"
+        )
+    if array.dtype.kind == "O":  # as columns come that may lack values
+        signs = np.array([_sign(value) for value in array.tolist()], float)
+    elif array.dtype.kind == "b":
+        return array
+    else:
+        signs = array if array.dtype.kind in "iuf" else np.full(n_rows, np.nan)
+    bad = (signs != 1) & (signs != -1)
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"y must be +1 or -1, or True or False: y of row {row} is {array[row]!s} "
+            f"({bad.sum():,} such rows of {n_rows:,}); {_remedy(signs)}"
+        )
+    return signs == 1
+
+
+def _sign(value: Any) -> float:
+    if isinstance(value, bool):
+        return 1.0 if value else -1.0
+    return float(value) if isinstance(value, Real) else np.nan
+
+
+def _remedy(y: np.ndarray) -> str:
+    if np.isin(y, (0, 1)).all():
+        return (
+            "0 and 1 may mean either item: give y == 1 if 1 calls the second item of a row nearer "
+            "to the first, y == 0 if 1 calls the third"
+        )
+    if np.isin(y, (-1, 0, 1)).all():
+        return "0 prefers neither: leave those rows out, X[y != 0] and y[y != 0]"
+    return "leave rows without a response out, and turn others into +1 or -1, as by y == 'left'"
+
+
+def check_integers(name: str, values: Any) -> np.ndarray:
+    """Return an array of integers; floats must be whole, and the first that is not is named."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iu":
+        return array
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind != "f":
+        raise TypeError(
+            f"{name} must hold integer ids, got {array.dtype} values; "
+            "for labels of any other kind use Triplets.from_columns(anchor, near, far)"
+        )
+    whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)
+    bad = ~whole if array.ndim == 1 else ~whole.all(axis=tuple(range(1, array.ndim)))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"{name} must hold integer ids: row {row} is {array[row].tolist()} "
+            f"({bad.sum():,} such rows of {len(array):,}); drop or repair rows with missing values"
+        )
+    return array.astype(np.int64)
+
+
+def check_regularization(value: Any) -> None:
+    """Raise if ``value`` is neither "auto" nor a number of at least 0."""
+    if isinstance(value, str):
+        check_choice("regularization (if it is a word)", value, ("auto",))
+    else:
+        check_number("regularization (unless 'auto')", value, least=0)
+
+
+def check_callback(value: Any) -> None:
+    """Raise if ``value`` is neither None nor a function."""
+    if value is not None and not callable(value):
+        raise TypeError(
+            f"callback must be None or a function of one argument, the step; got {value!r}"
+        )
+
+
+def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Turn any of NumPy's and scikit-learn's seeds into the root of all random numbers.
+
+    None draws a fresh seed; a generator (``Generator`` or ``RandomState``) is advanced.
+    """
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(2**63, size=2).tolist())
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(random_state.randint(2**31, size=4).tolist())
+    if random_state is None:
+        return np.random.SeedSequence()
+    return np.random.SeedSequence(check_whole("random_state", random_state, least=0))
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Return a generator for any seed that :func:`seed_sequence` takes, a Generator as it is."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(seed_sequence(random_state))

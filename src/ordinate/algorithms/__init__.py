@@ -1,0 +1,1 @@
+"""Plain functions from passes to maps, which read like the paper."""

@@ -1,0 +1,443 @@
+"""The table of triplets: rows ``(anchor, near, far)``, each saying near is closer to anchor."""
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ordinate._base.checks import check_choice, check_length, check_responses
+from ordinate.data.folds import shuffled_folds
+from ordinate.data.labels import encode, label_array
+from ordinate.data.rows import check_rows, group_by_anchor, read_only
+from ordinate.data.summary import Summary, n_distinct, summarise
+from ordinate.kernels import backends
+
+COLUMNS = ("anchor", "near", "far")
+
+
+class Origin:
+    """The table that rows were taken from; tables made apart have different ones.
+
+    Attributes
+    ----------
+    cut_told : bool
+        Its answers were cut in two by a split, and that has been told.
+    """
+
+    cut_told = False
+
+
+class Triplets:
+    """Answers as rows ``(anchor, near, far)``: near is closer to anchor than far is.
+
+    Parameters
+    ----------
+    rows : array-like of int, shape (m, 3)
+        Item ids from 0. Integer arrays of 32 bits are used as they are, without a copy.
+    labels : iterable of hashable, optional
+        The name of each item, in the order of the ids. Items that occur in no row keep their place.
+    n_items : int, optional
+        The number of items. By default that of the labels, or the largest id plus one.
+    answer : array-like of int, shape (m,), optional
+        Which human answer a row came from; rows of one answer are never split apart.
+    participant : array-like, shape (m,), optional
+        Who answered, as any hashable names.
+    weight : array-like, shape (m,), optional
+        How many times a row was observed.
+
+    Attributes
+    ----------
+    rows : ndarray of int32, shape (m, 3), read-only
+    labels : ndarray, shape (n_items,)
+    answer : ndarray of int64, shape (m,), or None
+    participant : ndarray of int32, shape (m,), or None
+        Indices into `participant_labels`.
+    participant_labels : ndarray or None
+    weight : ndarray of float64, shape (m,), or None
+
+    Examples
+    --------
+    >>> from ordinate import Triplets
+    >>> triplets = Triplets([[0, 1, 2], [2, 1, 0]], labels=["ant", "bee", "cat"])
+    >>> triplets
+    Triplets(2 rows, 3 items)
+    >>> triplets.labels[triplets.rows[0]].tolist()
+    ['ant', 'bee', 'cat']
+    """
+
+    _starts: np.ndarray | None = None  # where each anchor starts, of a table that was grouped
+
+    def __init__(
+        self,
+        rows: Any,
+        *,
+        labels: Iterable[Hashable] | None = None,
+        n_items: int | None = None,
+        answer: Any = None,
+        participant: Any = None,
+        weight: Any = None,
+    ) -> None:
+        self._labels = None if labels is None else label_array(labels)
+        if self._labels is not None:
+            if n_items is not None and n_items != len(self._labels):
+                raise ValueError(f"n_items is {n_items}, but there are {len(self._labels)} labels")
+            n_items = len(self._labels)
+        self.rows, self.n_items, self._in_order = check_rows(rows, n_items)
+        self._counted = n_items is not None
+        self.answer = None if answer is None else self._numbered(answer)
+        self.participant = self.participant_labels = None
+        if participant is not None:
+            self.participant, self.participant_labels = self._codes("participant", participant)
+        self.weight = None if weight is None else _check_weight(weight, len(self))
+        self._origin = Origin()
+        self._places: np.ndarray | None = None  # of the rows in the origin, if not all in order
+
+    @classmethod
+    def from_columns(
+        cls,
+        anchor: Any,
+        near: Any,
+        far: Any,
+        *,
+        labels: Iterable[Hashable] | None = None,
+        **columns: Any,
+    ) -> "Triplets":
+        """Build from three columns of labels: strings, numbers, any hashable values.
+
+        Parameters
+        ----------
+        anchor, near, far : sequence of hashable, shape (m,)
+        labels : iterable of hashable, optional
+            All labels in the order of their ids. By default the labels that occur, sorted.
+        **columns
+            ``n_items``, ``answer``, ``participant`` and ``weight``, as in the constructor.
+
+        Examples
+        --------
+        >>> Triplets.from_columns(["cat", "cat"], ["lynx", "dog"], ["dog", "fish"]).labels.tolist()
+        ['cat', 'dog', 'fish', 'lynx']
+        """
+        codes, all_labels = encode({"anchor": anchor, "near": near, "far": far}, labels)
+        return cls(codes, labels=all_labels, **columns)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        labels: Iterable[Hashable] | None = None,
+        n_items: int | None = None,
+    ) -> "Triplets":
+        """Build from a pandas or polars DataFrame or an Arrow table.
+
+        Columns ``anchor``, ``near``, ``far`` hold labels; ``answer``, ``participant`` and
+        ``weight`` are taken where present. Integers are labels too, unless `n_items` is given:
+        then they are ids ``0..n_items-1``.
+        """
+        names = list(getattr(frame, "column_names", frame.columns))
+        missing = [name for name in COLUMNS if name not in names]
+        if missing:
+            raise ValueError(
+                f"a table of triplets needs the columns anchor, near and far; {missing} are "
+                f"missing among {names}: rename the columns"
+            )
+        extras = {
+            name: frame[name] for name in ("answer", "participant", "weight") if name in names
+        }
+        columns = [frame[name] for name in COLUMNS]
+        if n_items is None or labels is not None:
+            return cls.from_columns(*columns, labels=labels, n_items=n_items, **extras)
+        codes, found = encode(dict(zip(COLUMNS, columns, strict=True)))
+        if found.dtype.kind == "i":
+            return cls(found[codes], n_items=n_items, **extras)
+        if len(found) != n_items:
+            raise ValueError(
+                f"the table names {len(found):,} items, but n_items is {n_items:,}: give the "
+                "labels of all items with Triplets.from_frame(table, labels=...)"
+            )
+        return cls(codes, labels=found, **extras)
+
+    @classmethod
+    def concatenate(cls, tables: "Iterable[Triplets]") -> "Triplets":
+        """Put tables over the same items one after the other.
+
+        Answers of different tables stay apart, participants of the same name are the same. Where
+        one table has answers, participants or weights, all must; rows without weights count once.
+
+        Examples
+        --------
+        >>> first, second = Triplets([[0, 1, 2]], n_items=4), Triplets([[3, 1, 2]], n_items=4)
+        >>> Triplets.concatenate([first, second])
+        Triplets(2 rows, 4 items)
+        """
+        tables = list(tables)
+        if not tables:
+            raise ValueError("there are no tables to concatenate")
+        labels = tables[0].labels
+        for table in tables[1:]:
+            if len(table.labels) != len(labels) or (table.labels != labels).any():
+                raise ValueError("tables must be over the same items, in the same order of labels")
+
+        def column(name: str, values: list[Any]) -> np.ndarray | None:
+            if all(value is None for value in values):
+                return None
+            if any(value is None for value in values):
+                raise ValueError(f"some tables have the column {name}, others do not")
+            return np.concatenate(values)
+
+        weights = [table.weight for table in tables]
+        if any(weight is not None for weight in weights):
+            weights = [np.ones(len(t)) if t.weight is None else t.weight for t in tables]
+        starts = np.cumsum([0] + [0 if t.answer is None else 1 + t.answer.max() for t in tables])
+        return cls(
+            np.concatenate([table.rows for table in tables]),
+            labels=tables[0]._labels,
+            n_items=tables[0].n_items,
+            answer=column(
+                "answer",
+                [
+                    None if table.answer is None else table.answer + start
+                    for table, start in zip(tables, starts[:-1], strict=True)
+                ],
+            ),
+            participant=column(
+                "participant",
+                [
+                    None
+                    if table.participant is None or table.participant_labels is None
+                    else table.participant_labels[table.participant]
+                    for table in tables
+                ],
+            ),
+            weight=column("weight", weights),
+        )
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The name of each item; the ids themselves where no labels were given."""
+        return np.arange(self.n_items) if self._labels is None else self._labels
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the rows, for scikit-learn's splitters."""
+        return self.rows.shape
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self):,} rows", f"{self.n_items:,} items"]
+        if self.answer is not None:
+            parts.append(f"{n_distinct(self.answer):,} answers")
+        if self.participant is not None:
+            parts.append(f"{n_distinct(self.participant):,} participants")
+        return f"Triplets({', '.join(parts)})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.rows if dtype is None else self.rows.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
+    def __getitem__(self, key: Any) -> "Triplets":
+        """Take rows by a slice, a mask or indices; items, labels and columns stay."""
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]  # how scikit-learn takes rows
+        if isinstance(key, (int, np.integer)):
+            key = [key]
+        rows = self.rows[key]
+        if rows.ndim != 2 or rows.shape[1] != 3:
+            raise IndexError("Triplets are indexed by rows: a slice, a mask or an array of indices")
+        if len(rows) == 0:
+            raise IndexError("no row is left: the slice, mask or index array is empty")
+        # A slice or a mask leaves the order as it is; of indices it is not known.
+        forward = isinstance(key, slice) and (key.step is None or key.step > 0)
+        in_order = self._in_order and (forward or np.asarray(key).dtype == bool)
+        taken = self._with(rows, lambda column: column[key], in_order=in_order)
+        if self.answer is not None:
+            places = np.arange(len(self)) if self._places is None else self._places
+            taken._origin, taken._places = self._origin, places[key]
+        return taken
+
+    def answered(self, y: Any) -> "Triplets":
+        """Read the rows as questions, and say how each was answered.
+
+        Parameters
+        ----------
+        y : array-like of +1 and -1, or of bool, shape (m,)
+            +1 or True: the row says what was answered. -1 or False: its last item was called
+            nearer, so that near and far change places.
+
+        Returns
+        -------
+        Triplets
+            Over the same items, with the same answers, participants and weights.
+
+        Examples
+        --------
+        >>> Triplets([[0, 1, 2], [0, 1, 2]]).answered([1, -1]).rows.tolist()
+        [[0, 1, 2], [0, 2, 1]]
+        """
+        as_it_stands = check_responses(y, len(self))
+        if as_it_stands.all():
+            return self
+        rows = np.where(as_it_stands[:, None], self.rows, self.rows[:, [0, 2, 1]])
+        return self._with(rows, lambda column: column, in_order=self._in_order)
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow Table with labels in the columns anchor, near, far, and the extras.
+
+        Examples
+        --------
+        >>> Triplets([[0, 1, 2]], labels=["ant", "bee", "cat"]).to_arrow().to_pylist()
+        [{'anchor': 'ant', 'near': 'bee', 'far': 'cat'}]
+        """
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {}
+        for name, ids in zip(COLUMNS, self.rows.T, strict=True):
+            columns[name] = pa.array(ids) if self._labels is None else self._labels[ids]
+        if self.answer is not None:
+            columns["answer"] = self.answer
+        if self.participant is not None and self.participant_labels is not None:
+            columns["participant"] = self.participant_labels[self.participant]
+        if self.weight is not None:
+            columns["weight"] = self.weight
+        return pa.table(columns)
+
+    def groups(self, by: str = "answer") -> np.ndarray:
+        """Number the groups that splits keep together.
+
+        Parameters
+        ----------
+        by : {"answer", "participant", "row"}
+            Where no answers are known, each row is an answer of its own.
+
+        Returns
+        -------
+        ndarray of int64, shape (m,)
+            Group of each row, ``0..n_groups-1``.
+        """
+        check_choice("by", by, ("answer", "participant", "row"))
+        column = {"answer": self.answer, "participant": self.participant, "row": None}[by]
+        if column is not None:
+            return np.unique(column, return_inverse=True)[1].reshape(-1)
+        if by == "participant":
+            raise ValueError("by='participant' needs triplets that say who answered; these do not")
+        return np.arange(len(self))
+
+    def split(
+        self, test_size: float = 0.2, *, by: str = "answer", random_state: Any = None
+    ) -> tuple["Triplets", "Triplets"]:
+        """Split into a training and a test part, at random, never through a group.
+
+        Parameters
+        ----------
+        test_size : float
+            Share of the rows in the test part, between 0 and 1; met as closely as the groups allow.
+        by : {"answer", "participant", "row"}
+            What stays together.
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        train, test : Triplets
+        """
+        if not 0 < test_size < 1:
+            raise ValueError(f"test_size must lie between 0 and 1; got {test_size!r}")
+        fold = shuffled_folds(self.groups(by), np.array([test_size, 1 - test_size]), random_state)
+        return self[fold == 1], self[fold == 0]
+
+    def summarise(self) -> Summary:
+        """Report what the data holds and what is odd about it, without failing.
+
+        Examples
+        --------
+        >>> print(Triplets([[0, 1, 2], [0, 2, 1], [1, 0, 2]]).summarise())  # doctest: +ELLIPSIS
+        rows                        3
+        items                       3
+        ...
+        """
+        return summarise(
+            self.rows,
+            self.n_items,
+            weight=self.weight,
+            answer=self.answer,
+            participant=self.participant,
+            participant_labels=self.participant_labels,
+            ids_given=not self._counted,
+        )
+
+    def grouped(self, *, backend: str = "auto") -> "Grouped":
+        """Bring the rows of each anchor together, in time linear in the rows.
+
+        Examples
+        --------
+        >>> triplets, starts = Triplets([[2, 0, 1], [0, 1, 2], [2, 1, 0]]).grouped()
+        >>> triplets.rows[starts[2] : starts[3]].tolist()
+        [[2, 0, 1], [2, 1, 0]]
+        """
+        if self._starts is not None:
+            return Grouped(self, self._starts)
+        extras = {
+            name: column
+            for name, column in (
+                ("answer", self.answer),
+                ("participant", self.participant),
+                ("weight", self.weight),
+            )
+            if column is not None
+        }
+        rows, starts, columns = group_by_anchor(
+            self.rows,
+            self.n_items,
+            backends.load(backend),
+            tuple(extras.values()),
+            in_order=self._in_order,
+        )
+        order = dict(zip((id(column) for column in extras.values()), columns, strict=True))
+        grouped = self._with(rows, lambda column: order[id(column)], in_order=True)
+        grouped._starts = starts
+        return Grouped(grouped, starts)
+
+    def _with(self, rows: np.ndarray, take: Any, *, in_order: bool) -> "Triplets":
+        """Return a table of other rows over the same items; rows are known to be sound."""
+        new = object.__new__(Triplets)
+        new.rows, new.n_items = read_only(np.ascontiguousarray(rows)), self.n_items
+        new._labels, new._counted = self._labels, self._counted
+        new._in_order = in_order
+        new.answer = None if self.answer is None else take(self.answer)
+        new.participant = None if self.participant is None else take(self.participant)
+        new.participant_labels = self.participant_labels
+        new.weight = None if self.weight is None else take(self.weight)
+        new._origin, new._places = Origin(), None
+        return new
+
+    def _numbered(self, answer: Any) -> np.ndarray:
+        """Number the answers from 0; integers, of which there may be many, without naming them."""
+        if isinstance(answer, np.ndarray) and answer.dtype.kind in "iu":
+            check_length("answer", answer, len(self))
+            return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return self._codes("answer", answer)[0].astype(np.int64)
+
+    def _codes(self, name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
+        codes, names = encode({name: values})
+        check_length(name, codes[:, 0], len(self))
+        return codes[:, 0], names
+
+
+class Grouped(NamedTuple):
+    """Triplets in order of their anchors; those of anchor i are rows starts[i] to starts[i + 1]."""
+
+    triplets: Triplets
+    starts: np.ndarray
+
+
+def _check_weight(weight: Any, n_rows: int) -> np.ndarray:
+    array = check_length("weight", weight, n_rows).astype(float)
+    bad = ~(np.isfinite(array) & (array > 0))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"weights must be positive and finite: row {row} has {array[row]} "
+            f"({bad.sum():,} such rows); drop those rows"
+        )
+    return array

@@ -1,0 +1,142 @@
+"""A map with an honest account of it: what it predicts of answers that it has not seen."""
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ordinate.data.advice import Problem
+from ordinate.data.triplets import Triplets
+from ordinate.evaluation.held_out import HeldOut, hold_out
+from ordinate.files.ondisk import TripletFile
+from ordinate.passes import store_of
+
+if TYPE_CHECKING:
+    from ordinate.estimators.base import Embedder
+
+
+class Analysis(NamedTuple):
+    """A fitted model and what is known about its map.
+
+    Attributes
+    ----------
+    model : Embedder
+        Fitted to all triplets.
+    held_out : HeldOut or None
+    triplets_per_item : ndarray of int, shape (n_items,)
+    accuracy_per_item : ndarray, shape (n_items,)
+        Of the held-out triplets that an item occurs in; NaN where there are none.
+    participants : list of dict
+        Keys participant, triplets, accuracy; empty where participants are unknown.
+    warnings : list of str
+        What the fit warned of.
+    problems : list of Problem
+        What the held-out answers say against the map.
+    """
+
+    model: "Embedder"
+    held_out: HeldOut | None
+    triplets_per_item: np.ndarray
+    accuracy_per_item: np.ndarray
+    participants: list[dict[str, Any]]
+    warnings: list[str]
+    problems: list[Problem]
+
+
+def analyse(
+    estimator: "Embedder",
+    triplets: Triplets,
+    *,
+    folds: int | None = None,
+    random_state: Any = 0,
+    tell: Callable[[str], None] = lambda message: None,
+) -> Analysis:
+    """Fit a map to all triplets, and judge it by maps that were fitted without some answers.
+
+    Parameters
+    ----------
+    estimator : Embedder
+    triplets : Triplets
+    folds : int, optional
+        Each answer is predicted by a map of the other folds; 0 judges nothing. By default 5, or
+        as many as there are answers; for more than 2 million triplets one tenth is held out once.
+    random_state : int, Generator or None
+        For dealing answers to folds, and for sound answers to compare with in doubt.
+    tell : function of str
+        Called before each fit.
+
+    Returns
+    -------
+    Analysis
+    """
+    held_out, predicted = hold_out(
+        estimator, triplets, folds=folds, random_state=random_state, tell=tell
+    )
+    tell("the map of all answers")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = estimator.fit(triplets)
+    return Analysis(
+        model,
+        held_out,
+        np.bincount(triplets.rows.ravel(), minlength=triplets.n_items),
+        _per_item(predicted, triplets),
+        _per_participant(predicted, triplets),
+        [str(warning.message) for warning in caught],
+        [] if held_out is None else held_out.problems(),
+    )
+
+
+class Brief(NamedTuple):
+    """What is known of triplets that were not read into memory, in the form of a summary."""
+
+    n_rows: int
+    n_items: int
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Return name, value and note of each line, for tables."""
+        return [
+            ("rows", f"{self.n_rows:,}", "  streamed from the file"),
+            ("items", f"{self.n_items:,}", ""),
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as plain values."""
+        return self._asdict()
+
+
+def analyse_stored(estimator: "Embedder", stored: TripletFile) -> Analysis:
+    """Fit a map to triplets in a file that is larger than memory; nothing is held out."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = estimator.fit(stored)
+    counts = store_of(stored).counts.sum(axis=0).astype(int)
+    unknown = np.full(stored.n_items, np.nan)
+    return Analysis(model, None, counts, unknown, [], [str(w.message) for w in caught], [])
+
+
+def _per_item(predicted: np.ndarray, triplets: Triplets) -> np.ndarray:
+    known = np.isfinite(predicted)
+    n = triplets.n_items
+    right, seen = np.zeros(n), np.zeros(n)
+    for item in triplets.rows[known].T:
+        right += np.bincount(item, predicted[known], n)
+        seen += np.bincount(item, minlength=n)
+    return np.divide(right, seen, out=np.full(n, np.nan), where=seen > 0)
+
+
+def _per_participant(predicted: np.ndarray, triplets: Triplets) -> list[dict[str, Any]]:
+    if triplets.participant is None or triplets.participant_labels is None:
+        return []
+    known = np.isfinite(predicted)
+    n = len(triplets.participant_labels)
+    n_rows = np.bincount(triplets.participant, minlength=n)
+    seen = np.bincount(triplets.participant[known], minlength=n)
+    right = np.bincount(triplets.participant[known], predicted[known], n)
+    accuracy = np.divide(right, seen, out=np.full(n, np.nan), where=seen > 0)
+    return [
+        {"participant": str(label), "triplets": int(rows), "accuracy": float(share)}
+        for label, rows, share in zip(triplets.participant_labels, n_rows, accuracy, strict=True)
+        if rows
+    ]

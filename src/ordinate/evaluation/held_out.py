@@ -1,0 +1,175 @@
+"""How well unseen answers are predicted, and whether that is any better than chance."""
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from ordinate._base.checks import check_whole, random_generator
+from ordinate.data.advice import Problem
+from ordinate.data.triplets import Triplets
+from ordinate.evaluation.metrics import CHANCE, Accuracy, beside_chance, correct, judge
+from ordinate.evaluation.splits import TripletKFold
+
+if TYPE_CHECKING:
+    from ordinate.estimators.base import Embedder
+
+MANY = 2_000_000  # triplets above which one tenth is held out, once
+FOLDS = 5
+SHARE = 10  # of many triplets, one in so many is held out
+
+BETTER = "better than chance"
+NO_BETTER = "no better than chance"
+TOO_FEW = "too few answers to tell"
+# Standard errors from chance that chance alone seldom reaches. Maps of two parts of the answers
+# predict each other's part, right or wrong together: for answers by chance that doubles the
+# variance at most.
+SURE, DOUBLED = 2.0, 2.0**0.5
+WRONG = 0.3  # share of answers, of data that are sound but no more than that
+
+
+class HeldOut(NamedTuple):
+    """Accuracy on answers that the map was not made of.
+
+    Attributes
+    ----------
+    accuracy : float
+    error : float
+        Its standard error, from the spread between answers.
+    n_triplets, n_answers : int
+        What was predicted, each answer by a map fitted without it.
+    chance : float
+        What a coin gets right.
+    verdict : str
+        "better than chance", "no better than chance" or "too few answers to tell".
+    how : str
+    """
+
+    accuracy: float
+    error: float
+    n_triplets: int
+    n_answers: int
+    chance: float
+    verdict: str
+    how: str
+
+    def __str__(self) -> str:
+        return beside_chance(self.accuracy, self.error)
+
+    def problems(self) -> list[Problem]:
+        """What the verdict means for whoever reads the map; nothing if all is well."""
+        if self.verdict == NO_BETTER:
+            return [
+                Problem(
+                    "error",
+                    f"unseen answers are predicted no better than chance: {self}",
+                    "do not read this map; check that the columns mean what you think, and look "
+                    "for participants who guess",
+                )
+            ]
+        if self.verdict == TOO_FEW:
+            return [
+                Problem(
+                    "warning",
+                    f"unseen answers are predicted at {self}: too few answers to tell that from "
+                    "chance",
+                    "do not read this map yet; collect more answers, or ask about fewer items",
+                )
+            ]
+        return []
+
+
+def hold_out(
+    estimator: "Embedder",
+    triplets: Triplets,
+    *,
+    folds: int | None = None,
+    random_state: Any = 0,
+    tell: Callable[[str], None] = lambda message: None,
+) -> tuple[HeldOut | None, np.ndarray]:
+    """Predict answers by maps that were made without them; see :func:`analyse`.
+
+    Returns the judgement, None if there are no folds, and which triplets were predicted rightly,
+    NaN where that is not known.
+    """
+    unit = "row" if triplets.answer is None else "answer"
+    n_fits, how = _plan(folds, len(triplets), int(triplets.groups("answer").max()) + 1, unit)
+    if not n_fits:
+        return None, np.full(len(triplets), np.nan)
+    generator = random_generator(random_state)
+    predicted = _predictions(estimator, triplets, n_fits, generator, tell)
+    found = _judge_known(predicted, triplets)
+
+    def of_sound_answers() -> Accuracy:
+        tell("what sound answers to these questions would give")
+        sound = _sound_answers(triplets, estimator.n_components, generator)
+        return _judge_known(_predictions(estimator, sound, n_fits, generator), sound)
+
+    verdict = _verdict(found, of_sound_answers)
+    counts = found.n_triplets, found.n_answers
+    return HeldOut(found.accuracy, found.error, *counts, CHANCE, verdict, how), predicted
+
+
+def _plan(folds: int | None, n_rows: int, n_answers: int, unit: str) -> tuple[int, str]:
+    """How many fits judge the map, and how to say so; rows are units where answers are unknown."""
+    if folds is None and n_rows > MANY:
+        return 1, f"one tenth of the {unit}s is predicted by a map of the others"
+    if folds is None:
+        n_folds = min(FOLDS, n_answers) if n_answers > 1 else 0
+    else:
+        n_folds = check_whole("folds", folds, least=0, most=max(n_answers, 2))
+        if n_folds == 1:
+            raise ValueError("folds must be 0, or at least 2: one part leaves nothing to fit")
+    return n_folds, f"each {unit} is predicted by a map of the others, in {n_folds} parts"
+
+
+def _predictions(
+    estimator: "Embedder",
+    triplets: Triplets,
+    n_fits: int,
+    random_state: Any,
+    tell: Callable[[str], None] = lambda message: None,
+) -> np.ndarray:
+    """Which triplets maps get right that were made without their answers; NaN where none was."""
+    predicted = np.full(len(triplets), np.nan)
+    n_splits = n_fits if n_fits > 1 else SHARE
+    splits = TripletKFold(n_splits, random_state=random_state).split(triplets)
+    for number, (train, test) in zip(range(n_fits), splits, strict=False):
+        tell(f"held-out answers, map {number + 1} of {n_fits}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
+            points = clone(estimator).fit(triplets[train]).embedding_
+        predicted[test] = correct(points, triplets.rows[test])
+    return predicted
+
+
+def _judge_known(predicted: np.ndarray, triplets: Triplets) -> Accuracy:
+    known = np.isfinite(predicted)
+    return judge(predicted[known], triplets[known])
+
+
+def _beats_chance(found: Accuracy) -> bool:
+    return found.accuracy - CHANCE > SURE * DOUBLED * found.chance_error
+
+
+def _verdict(found: Accuracy, of_sound_answers: Callable[[], Accuracy]) -> str:
+    """Whether answers were predicted better than by a coin, as far as so many can tell.
+
+    Few answers about many items cannot be predicted however sound they are. So the same questions
+    are answered again, soundly: where that would have shown, and has not, there is nothing to show.
+    """
+    if _beats_chance(found):
+        return BETTER
+    sound = of_sound_answers()
+    short = sound.accuracy - found.accuracy > SURE * np.hypot(sound.error, found.chance_error)
+    return NO_BETTER if short and _beats_chance(sound) else TOO_FEW
+
+
+def _sound_answers(triplets: Triplets, n_components: int, generator: Any) -> Triplets:
+    """Answer the same questions by points at random, ``WRONG`` of the answers the other way."""
+    points = generator.normal(size=(triplets.n_items, n_components))
+    answer = triplets.groups("answer")
+    wrong = generator.random(int(answer.max()) + 1) < WRONG
+    return triplets.answered((correct(points, triplets.rows) > CHANCE) != wrong[answer])

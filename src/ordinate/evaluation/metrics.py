@@ -1,0 +1,256 @@
+"""How good a map is: against the truth, against answers, against classes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ordinate._base.checks import check_points, check_whole
+from ordinate._base.threads import blocks, run
+from ordinate.data.simulate import pair_distances, sample_triplets
+from ordinate.data.triplets import Triplets
+from ordinate.files.inputs import as_triplets
+
+BLOCK = 1 << 18
+CHANCE = 0.5  # share of triplets that a coin gets right
+
+
+class Accuracy(NamedTuple):
+    """The share of triplets that a map gets right, and how far that can be trusted.
+
+    Attributes
+    ----------
+    accuracy : float
+        Rows count by their weight, ties half.
+    error : float
+        Its standard error, from the spread between answers: rows of one answer go together. As if
+        two more answers had been right and two wrong (Agresti and Coull, 1998), so that a few
+        answers that are all right are not taken for certainty.
+    chance_error : float
+        The same if the map knew nothing, and each answer were right or wrong by chance.
+    n_triplets, n_answers : int
+    """
+
+    accuracy: float
+    error: float
+    chance_error: float
+    n_triplets: int
+    n_answers: int
+
+    def __str__(self) -> str:
+        return beside_chance(self.accuracy, self.error)
+
+
+def beside_chance(accuracy: float, error: float) -> str:
+    """Write an accuracy as it is always shown: with its standard error, and what a coin gets.
+
+    Examples
+    --------
+    >>> beside_chance(0.931, 0.004)
+    '93.1% ± 0.4% (chance 50%)'
+    """
+    return f"{accuracy:.1%} ± {error:.1%} (chance {CHANCE:.0%})"
+
+
+def align(points: Any, reference: Any, *, scale: bool = False) -> np.ndarray:
+    """Move, turn and mirror a map so that it lies as close to the reference as it can.
+
+    Parameters
+    ----------
+    points, reference : array-like, shape (n, d)
+    scale : bool
+        Stretch it too, by one factor.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+        The aligned map, with the reference's mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ordinate import align
+    >>> square = np.array([[0.0, 0], [0, 1], [1, 1], [1, 0]])
+    >>> turned = square @ [[0, 1], [-1, 0]] + 5
+    >>> bool(np.allclose(align(turned, square), square))
+    True
+    """
+    X, reference = _same_shape(points, reference)
+    centre = reference.mean(axis=0)
+    X, Y = X - X.mean(axis=0), reference - centre
+    # The best orthogonal Q for min |X Q - Y| is U V' of X'Y = U S V'; the best factor tr S / |X|^2.
+    U, S, Vt = np.linalg.svd(X.T @ Y)
+    norm = (X**2).sum()
+    factor = S.sum() / norm if scale and norm > 0 else 1.0
+    return factor * X @ (U @ Vt) + centre
+
+
+def procrustes_error(
+    points: Any, reference: Any, *, scale: bool = False, relative: bool = False
+) -> float:
+    """Return the Frobenius distance of two maps after the best alignment.
+
+    That is ``min |X Q - Y|`` over orthogonal Q, both centred: the paper's Procrustes distance.
+
+    Parameters
+    ----------
+    points, reference : array-like, shape (n, d)
+        The map to judge, and the truth.
+    scale : bool
+        Allow the best factor too.
+    relative : bool
+        Divide by the norm of the centred reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ordinate import procrustes_error, sample_points
+    >>> truth = sample_points(100, random_state=0)
+    >>> print(f"{procrustes_error(1.1 * truth, truth, relative=True):.3f}")
+    0.100
+    >>> print(f"{procrustes_error(1.1 * truth, truth, scale=True):.3f}")
+    0.000
+    """
+    X, Y = _same_shape(points, reference)
+    error = np.linalg.norm(align(X, Y, scale=scale) - Y)
+    if not relative:
+        return float(error)
+    norm = np.linalg.norm(Y - Y.mean(axis=0))
+    if norm == 0:
+        raise ValueError("a relative error needs a reference whose points are not all the same")
+    return float(error / norm)
+
+
+def triplet_error(
+    embedding: Any,
+    triplets: Any = None,
+    *,
+    truth: Any = None,
+    n_triplets: int = 100_000,
+    random_state: Any = None,
+) -> float:
+    """Return the share of triplets that a map gets wrong; ties count half, rows by their weight.
+
+    Parameters
+    ----------
+    embedding : array-like, shape (n_items, d)
+    triplets : triplets in any form
+        The answers to compare with.
+    truth : array-like, shape (n_items, d'), optional
+        True positions, in place of `triplets`: questions are drawn at random and answered by them.
+    n_triplets : int
+        How many questions to draw, with `truth`.
+    random_state : int, Generator or None
+        For drawing them.
+
+    Examples
+    --------
+    >>> from ordinate import sample_points, triplet_error
+    >>> triplet_error([[0.0], [1.0], [3.0]], [[0, 1, 2], [1, 0, 2], [2, 0, 1]])
+    0.333...
+    >>> truth = sample_points(100, random_state=0)
+    >>> triplet_error(-truth, truth=truth, random_state=0)
+    0.0
+    """
+    X = check_points("embedding", embedding)
+    if (triplets is None) == (truth is None):
+        raise ValueError("give either triplets or truth")
+    if truth is not None:
+        Y = check_points("truth", truth)
+        if len(X) != len(Y):
+            raise ValueError(f"embedding has {len(X)} rows, but truth has {len(Y)}")
+        n_triplets = check_whole("n_triplets", n_triplets)
+        data = sample_triplets(Y, n_triplets, noise="none", random_state=random_state)
+    else:
+        data = as_triplets(triplets, n_items=len(X))
+    return float(1 - np.average(correct(X, data.rows), weights=data.weight))
+
+
+def accuracy(embedding: Any, triplets: Any) -> Accuracy:
+    """Return the share of triplets that a map gets right, with its standard error.
+
+    Parameters
+    ----------
+    embedding : array-like, shape (n_items, d)
+    triplets : triplets in any form
+
+    Examples
+    --------
+    >>> from ordinate import metrics, sample_points, sample_triplets
+    >>> truth = sample_points(100, random_state=0)
+    >>> answers = sample_triplets(truth, 10_000, noise=0.2, random_state=0)
+    >>> print(metrics.accuracy(truth, answers))
+    80.6% ± 0.4% (chance 50%)
+    """
+    X = check_points("embedding", embedding)
+    data = as_triplets(triplets, n_items=len(X))
+    return judge(correct(X, data.rows), data)
+
+
+def judge(right: np.ndarray, triplets: Triplets) -> Accuracy:
+    """Sum up which triplets are right: 1, 0, or 0.5 for a tie, shape (m,)."""
+    weight = np.ones(len(triplets)) if triplets.weight is None else triplets.weight
+    answer = triplets.groups("answer")
+    # Answers are independent, their rows are not: what varies are sums over the rows of an answer.
+    size, gained = np.bincount(answer, weight), np.bincount(answer, weight * right)
+    total = size.sum()
+    chance_error = np.sqrt(((gained - CHANCE * size) ** 2).sum()) / total
+    typical = size.mean()
+    size = np.append(size, [typical] * 4)
+    gained = np.append(gained, [typical, typical, 0, 0])
+    error = np.sqrt(((gained - gained.sum() / size.sum() * size) ** 2).sum()) / size.sum()
+    return Accuracy(
+        float(np.average(right, weights=weight)),
+        float(error),
+        float(chance_error),
+        len(triplets),
+        len(size) - 4,
+    )
+
+
+def purity(clusters: Any, classes: Any) -> float:
+    """Return the share of items that belong to the commonest class of their cluster.
+
+    Parameters
+    ----------
+    clusters, classes : array-like, shape (n,)
+
+    Examples
+    --------
+    >>> from ordinate import purity
+    >>> purity([0, 0, 0, 1, 1], ["a", "a", "b", "b", "b"])
+    0.8
+    """
+    found, true = np.asarray(clusters), np.asarray(classes)
+    if found.ndim != 1 or found.shape != true.shape or found.size == 0:
+        raise ValueError(
+            "clusters and classes must be lists of the same length, one entry per item; "
+            f"got shapes {found.shape} and {true.shape}"
+        )
+    cluster = np.unique(found, return_inverse=True)[1].reshape(-1)
+    kinds, kind = np.unique(true, return_inverse=True)
+    table = np.bincount(cluster * len(kinds) + kind.reshape(-1))
+    table = np.pad(table, (0, -len(table) % len(kinds))).reshape(-1, len(kinds))
+    return float(table.max(axis=1).sum() / len(found))
+
+
+def correct(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return 1 for each row that the map agrees with, 0.5 for a tie, 0 where it contradicts.
+
+    Where an item has no place (NaN), the map knows no more than that there is a tie.
+    """
+    agreed = np.empty(len(rows))
+
+    def compare(part: slice) -> None:
+        anchor, near, far = rows[part].T
+        difference = pair_distances(X, anchor, near) - pair_distances(X, anchor, far)
+        agreed[part] = (1 - np.sign(np.nan_to_num(difference))) / 2
+
+    run(compare, blocks(len(rows), BLOCK))
+    return agreed
+
+
+def _same_shape(points: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
+    X, Y = check_points("points", points), check_points("reference", reference)
+    if X.shape != Y.shape:
+        raise ValueError(f"points and reference must have the same shape: {X.shape} and {Y.shape}")
+    return X, Y

@@ -1,0 +1,1 @@
+"""Maps as figures and as a report."""

@@ -1,0 +1,233 @@
+"""One HTML file that shows a map and all that is known about it, offline."""
+
+import base64
+import hashlib
+import html
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from ordinate._base.checks import check_length
+from ordinate.figures.drawing import (
+    COLOURS,
+    GREY,
+    MARKERS,
+    OTHER,
+    Column,
+    check_map,
+    match_images,
+    read_column,
+    thumbnail,
+)
+from ordinate.files.items import display_names
+
+SCRIPTS = ("tools.js", "charts.js", "map.js", "labels.js", "controls.js", "page.js")
+DIGITS = 5  # significant, of coordinates: a thousandth of a pixel
+
+
+def html_report(
+    points: Any,
+    labels: Any = None,
+    *,
+    title: str,
+    names: Any = None,
+    accuracy_per_item: Any = None,
+    triplets_per_item: Any = None,
+    images: Mapping | None = None,
+    columns: Mapping[str, Any] | None = None,
+    colour: str | None = None,
+    participants: Iterable[Mapping[str, Any]] | None = None,
+    history: Sequence[float] | None = None,
+    summary: Iterable[tuple[str, str, str]] | None = None,
+    problems: Iterable[tuple[str, str, str]] = (),
+    facts: Mapping[str, Any] | None = None,
+    held_out: Mapping[str, Any] | None = None,
+    verdict: tuple[str, str, str] | None = None,
+) -> str:
+    """Make a report: one HTML file with an interactive map that opens in any browser, offline.
+
+    Parameters
+    ----------
+    points : array-like, shape (n, d)
+        The map, used as given. Items of rows with NaN are listed, but not drawn.
+    labels : sequence, shape (n,), optional
+        Numbers from 0 where not given. A folder or an ending of pictures that all share is shown
+        only beside an item's other properties.
+    title : str
+    names : sequence, shape (n,), optional
+        What to call the items instead, as :func:`ordinate.files.items.display_names` has it.
+    accuracy_per_item, triplets_per_item : array-like, shape (n,), optional
+        Share of an item's triplets that the map gets right, NaN where unknown, and their number.
+    images : mapping of label to path or array, optional
+        Pictures of items; thumbnails of them go into the file.
+    columns : mapping of str to sequences of shape (n,), optional
+        What items may be coloured by, in a menu of the report: numbers or categories.
+    colour : str, optional
+        The column that they are coloured by at first, or "accuracy" or "triplets"; otherwise the
+        first of `columns`.
+    participants : iterable of mappings, optional
+        With keys ``participant``, ``triplets`` and ``accuracy``.
+    history : sequence of float, optional
+        The loss after each iteration.
+    summary : iterable of (name, value, note), optional
+        What the data hold.
+    problems : iterable of (severity, message, remedy)
+        What is wrong with the data; the severity is "error", "warning" or "note".
+    facts : mapping of str to str, optional
+        How the map was made: settings, versions, seed, times, what was dropped and why.
+    held_out : mapping, optional
+        ``accuracy`` on triplets kept from the fit, ``n_triplets``, and any further text.
+    verdict : (severity, message, remedy), optional
+        What a reader must know before the map, in the form of a problem; stands at the top.
+
+    Returns
+    -------
+    str
+        The whole file. Every text is escaped; nothing in it is loaded from elsewhere.
+
+    Examples
+    --------
+    >>> from ordinate import html_report
+    >>> page = html_report([[0, 0], [1, 0], [0, 2]], ["cat", "lynx", "bus"], title="Three things")
+    >>> page.splitlines()[0]
+    '<!doctype html>'
+    """
+    X, own, _ = check_map(points, labels)
+    n = len(X)
+    own = [str(row) for row in range(n)] if own is None else own
+    shown = display_names(own, names)[0]
+    per_item = {"accuracy": accuracy_per_item, "triplets": triplets_per_item}
+    data: dict[str, Any] = {
+        "labels": shown,
+        "raw_labels": None if shown == own else own,
+        "points": [[_rounded(value) for value in axis] for axis in _hide_unplaced(X).T],
+        "accuracy": _numbers("accuracy_per_item", accuracy_per_item, n),
+        "triplets": _numbers("triplets_per_item", triplets_per_item, n),
+        "colour": _first_colour(colour, columns or {}, per_item),
+        "columns": [_column(read_column(name, v, n)) for name, v in (columns or {}).items()],
+        "images": _pictures(match_images(images, own)),
+        "participants": [_participant(person) for person in participants or ()],
+        "history": [_number(value) for value in ([] if history is None else history)],
+        "summary": [[str(part).strip() for part in line] for line in summary or ()],
+        "problems": [[str(part) for part in problem] for problem in problems],
+        "facts": [[str(name), str(value)] for name, value in (facts or {}).items()],
+        "verdict": None if verdict is None else [str(part) for part in verdict],
+        "held_out": None if held_out is None else _held_out(held_out),
+        "palette": {"colours": COLOURS, "markers": MARKERS, "grey": GREY, "other": OTHER},
+    }
+    return _fill(title, data)
+
+
+def _fill(title: str, data: dict[str, Any]) -> str:
+    """Put title, data, style and script into the page, each at its one place."""
+    from ordinate import __version__
+
+    folder = files("ordinate.figures") / "page"
+    code = "\n".join((folder / name).read_text("utf-8") for name in SCRIPTS)
+    script = (
+        '"use strict";\n(() => {\n'
+        'const data = JSON.parse(document.getElementById("data").textContent);\n'
+        f"{code}}})();\n"
+    )
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    parts = {
+        "title": html.escape(str(title)),
+        "version": html.escape(__version__),
+        # The browser runs this one script and no other, whatever a label may hold.
+        "script_hash": f"sha256-{digest}",
+        "style": (folder / "style.css").read_text("utf-8"),
+        "data": _json(data),
+        "script": script,
+    }
+    first, *rest = (folder / "page.html").read_text("utf-8").split("{{")
+    pieces = [first]
+    for part in rest:  # split once, so that braces in the data are never taken for places
+        name, after = part.split("}}", 1)
+        pieces += [parts[name], after]
+    return "".join(pieces)
+
+
+def _json(data: Any) -> str:
+    """JSON that cannot end its script element: < > & occur only as escapes."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    # Lone surrogates, as in file names that are not UTF-8, cannot be written to a file.
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _hide_unplaced(X: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(X).all(axis=1, keepdims=True), X, np.nan)
+
+
+def _number(value: Any) -> float | int | None:
+    """A plain number; None for NaN, infinity and None."""
+    if value is None or not math.isfinite(value):
+        return None
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _rounded(value: float) -> float | None:
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+
+
+def _numbers(name: str, values: Any, n: int) -> list[float | int | None] | None:
+    if values is None:
+        return None
+    return [_number(value) for value in check_length(name, np.asarray(values, dtype=float), n)]
+
+
+def _column(column: Column) -> dict[str, Any]:
+    if column.numbers is not None:
+        return {"name": column.name, "numbers": [_number(value) for value in column.numbers]}
+    # The categories that share a colour come last, so that each item keeps its own word.
+    named = column.names[:-1] if column.n_other else column.names
+    names = [*named, *sorted({text for text in column.texts if text is not None} - set(named))]
+    place = {text: code for code, text in enumerate(names)}
+    codes = [-1 if text is None else place[text] for text in column.texts]
+    return {"name": column.name, "codes": codes, "names": names, "n_named": len(named)}
+
+
+def _first_colour(
+    colour: str | None, columns: Mapping[str, Any], per_item: Mapping[str, Any]
+) -> str | None:
+    known = [*columns, *(name for name, values in per_item.items() if values is not None)]
+    if colour is not None and colour not in known:
+        raise ValueError(f"colour must be one of {known}; got {colour!r}")
+    return next(iter(columns), None) if colour is None else colour
+
+
+def _participant(person: Mapping[str, Any]) -> dict[str, Any]:
+    missing = {"participant", "triplets", "accuracy"} - set(person)
+    if missing:
+        raise ValueError(
+            "each participant needs the keys participant, triplets and accuracy; "
+            f"{sorted(missing)} missing in {dict(person)}"
+        )
+    numbers = {key: _number(person[key]) for key in ("triplets", "accuracy")}
+    return {"participant": str(person["participant"]), **numbers}
+
+
+def _held_out(held_out: Mapping[str, Any]) -> dict[str, Any]:
+    if "accuracy" not in held_out:
+        raise ValueError(f"held_out needs the key accuracy; got {sorted(held_out)}")
+    found = {key: _number(held_out[key]) for key in ("accuracy", "n_triplets") if key in held_out}
+    more = [[str(key), str(value)] for key, value in held_out.items() if key not in found]
+    return {**found, "more": more}
+
+
+def _pictures(images: dict[int, Any]) -> dict[str, str]:
+    """Thumbnails as data URLs, smaller where there are many."""
+    side = 96 if len(images) <= 1000 else 48
+    pictures = {}
+    for row, image in images.items():
+        file = io.BytesIO()
+        thumbnail(image, side).save(file, "WEBP", quality=80)
+        code = base64.b64encode(file.getvalue()).decode()
+        pictures[str(row)] = f"data:image/webp;base64,{code}"
+    return pictures

@@ -1,0 +1,212 @@
+"""What is known about items beside the map: columns of a file, and the names to show."""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ordinate.files.readers import ReadError
+from ordinate.files.readers._cells import MISSING, WHOLE, normal
+from ordinate.files.readers._files import load
+
+# Of stimuli that labels may name; any other ending may be part of a name, as in "v1.0".
+MEDIA = (
+    *(".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".svg", ".tif", ".tiff"),
+    *(".wav", ".mp3", ".ogg", ".flac", ".mp4", ".webm", ".mov", ".avi", ".obj", ".stl"),
+)
+# Names of the column of labels, where several columns could be it.
+LABEL = ("label", "id", "item", "item_id", "stimulus", "stimulus_id", "object", "image")
+
+
+class ItemColumns(NamedTuple):
+    """Columns of a file about items, in the order of the labels; what was found by content."""
+
+    columns: dict[str, list]
+    notes: list[str]
+
+
+def read_items(
+    path: str | os.PathLike, labels: Sequence[Any], *, table: str | None = None
+) -> ItemColumns:
+    r"""Read a file about items, one row each, in any format that readers know.
+
+    The column of labels is `label`; if that is not it, the one column that holds all labels.
+
+    Parameters
+    ----------
+    path : str or path
+    labels : sequence
+        Of the items wanted. The file may hold more.
+    table : str, optional
+        Which sheet or variable, in a file of several.
+
+    Returns
+    -------
+    ItemColumns
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "cars.csv"
+    >>> _ = path.write_text("car,name,doors\n1,Fiat Panda,5\n2,Smart,3\n")
+    >>> read_items(path, [2, 1])
+    ItemColumns(columns={'name': ['Smart', 'Fiat Panda'], 'doors': [3, 5]},
+    notes=["items are found by column 'car', which holds all labels"])
+    """
+    wanted = [str(label) for label in labels]
+    given = load(path, table)
+    # A first line that names an item is no header.
+    bare = given.undecided and bool({*map(_as_label, given.header or [])} & {*wanted})
+    rows = given.bare() if bare else given.named()
+    header = _header(rows.path, rows.header or [""] * rows.data.num_columns)
+    words = [[str(word) for word in rows.words(column)] for column in rows.data.columns]
+    place, notes = _label_column(rows.path, header, words, wanted)
+    row_of = {_as_label(word): row for row, word in enumerate(words[place])}
+    order = [row_of[label] for label in wanted]
+    columns = {
+        name: [values[row] for row in order]
+        for k, (name, values) in enumerate(zip(header, map(_typed, words), strict=True))
+        if k != place
+    }
+    return ItemColumns(columns, rows.notes + notes)
+
+
+def _header(path: str, names: list[str]) -> list[str]:
+    """Give columns without a name one, and refuse one name for two."""
+    header = [name.strip() or f"column {k}" for k, name in enumerate(names, start=1)]
+    twice = sorted(name for name, times in Counter(header).items() if times > 1)
+    if twice:
+        raise ReadError(f"{path} has more than one column {', '.join(twice)}: rename or remove one")
+    return header
+
+
+def _label_column(
+    path: str, header: list[str], words: list[list[str]], labels: list[str]
+) -> tuple[int, list[str]]:
+    """Return the place of the column of labels, and a note where content told it."""
+    found = [Counter(map(_as_label, column)) for column in words]
+    missing = [[label for label in labels if label not in counts] for counts in found]
+    whole = [k for k in range(len(header)) if not missing[k]]
+    sound = [k for k in whole if all(found[k][label] == 1 for label in labels)]
+    named = sorted(
+        (k for k in range(len(header)) if normal(header[k]) in LABEL),
+        key=lambda k: LABEL.index(normal(header[k])),
+    )
+    if len(sound) > 1:
+        sound = [k for k in named if k in sound][:1]
+    if len(sound) == 1:
+        told = normal(header[sound[0]]) == "label"
+        note = f"items are found by column {header[sound[0]]!r}, which holds all labels"
+        return sound[0], [] if told else [note]
+    if len(whole) > 1:
+        raise ReadError(
+            f"{path}: the columns {[header[k] for k in whole]} could all be the labels; call the "
+            "one that is 'label'"
+        )
+    if whole:
+        twice = [label for label in labels if found[whole[0]][label] > 1]
+        raise ReadError(
+            f"{path}: some labels occur more than once in column {header[whole[0]]!r}: {twice[:10]}"
+        )
+    nearest = min(range(len(header)), key=lambda k: len(missing[k]))
+    best = named[0] if named and len(missing[nearest]) == len(labels) else nearest
+    if len(missing[best]) == len(labels):
+        raise ReadError(
+            f"{path}: no column holds the labels, such as {labels[:3]}; the columns are {header}"
+        )
+    raise ReadError(
+        f"{path} lacks {len(missing[best]):,} items: {missing[best][:10]} are not in its column "
+        f"{header[best]!r}"
+    )
+
+
+def _as_label(word: str) -> str:
+    whole = WHOLE.fullmatch(word.strip())
+    return whole[1] if whole else word.strip()
+
+
+def _typed(words: list[str]) -> list:
+    """Return words as numbers where all are, None where empty."""
+    present = [word for word in words if word.lower() not in MISSING]
+    if present and all(WHOLE.fullmatch(word) for word in present):
+        return [int(_as_label(word)) if word.lower() not in MISSING else None for word in words]
+    try:
+        return [float(word) if word.lower() not in MISSING else None for word in words]
+    except ValueError:
+        return [word or None for word in words]
+
+
+def display_names(
+    labels: Sequence[Any], names: Sequence[Any] | None = None
+) -> tuple[list[str], list[str]]:
+    """Return what figures call the items, distinct as labels are, and notes on what was amiss.
+
+    Without names that are labels, less the path and the ending that all share. An item without a
+    name keeps its label; items of the same name get it in brackets.
+
+    Examples
+    --------
+    >>> display_names(["1", "2", "3", "4"], ["bread", "soup", "bread", None])
+    (['bread (1)', 'soup', 'bread (3)', '4'],
+    ["1 items have no name and keep their label: ['4']",
+    "2 items share a name, and have their label in brackets: ['bread']"])
+    >>> display_names(["stimuli/cat_01.jpg", "stimuli/dog_02.jpg"])[0]
+    ['cat_01', 'dog_02']
+    """
+    own = [str(label) for label in labels]
+    if names is None:
+        return short_labels(own), []
+    if len(names) != len(own):
+        raise ValueError(f"there must be one name per item: {len(own):,}, got {len(names):,}")
+    given = [str(name).strip() if _is_known(name) else "" for name in names]
+    notes = []
+    nameless = [label for label, name in zip(own, given, strict=True) if not name]
+    if nameless:
+        notes.append(
+            f"{len(nameless):,} items have no name and keep their label: {nameless[:5]}"
+        )  # fmt: skip
+    shown = [name or label for label, name in zip(own, given, strict=True)]
+    counts = Counter(shown)
+    shared = [name for name, count in counts.items() if count > 1]
+    if shared:
+        n_shared = sum(counts[name] for name in shared)
+        notes.append(
+            f"{n_shared:,} items share a name, and have their label in brackets: {shared[:5]}"
+        )
+        shown = [
+            f"{name} ({label})" if counts[name] > 1 else name
+            for label, name in zip(own, shown, strict=True)
+        ]
+    if len(set(shown)) < len(set(own)):
+        return own, ["names cannot be told apart, even with labels; labels are shown"]
+    return shown, notes
+
+
+def short_labels(labels: Sequence[str]) -> list[str]:
+    """Leave out the folder and the ending of pictures or sounds that all labels share.
+
+    Labels that differ still do, and none becomes empty; else they stay as they are.
+
+    Examples
+    --------
+    >>> short_labels(["set1/cat_01.jpg", "set1/cat_02.jpg"])
+    ['cat_01', 'cat_02']
+    >>> short_labels(["set1/cat.jpg", "set2/cat.png"])
+    ['set1/cat.jpg', 'set2/cat.png']
+    """
+    if not labels:
+        return []
+    first, last = min(labels), max(labels)  # what these share, all share
+    common = next((k for k, sign in enumerate(first) if sign != last[k]), len(first))
+    folder = max(first.rfind(separator, 0, common) for separator in "/\\") + 1
+    ends = {os.path.splitext(label[folder:])[1] for label in labels}
+    ending = ends.pop() if len(ends) == 1 else ""
+    if ending.lower() not in MEDIA:
+        ending = ""
+    short = [label[folder : len(label) - len(ending)] for label in labels]
+    return short if all(short) else list(labels)
+
+
+def _is_known(value: Any) -> bool:
+    # NaN differs from itself, and pandas' NA refuses to be compared.
+    return value is not None and type(value).__name__ != "NAType" and bool(value == value)

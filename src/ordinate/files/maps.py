@@ -1,0 +1,136 @@
+"""Maps as files: a CSV with the columns label, dim1, dim2, ... and what else is known of items."""
+
+import csv
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ordinate._base.writing import whole_file
+
+DIMENSION = "dim"
+BYTES = 19  # of a distance as text, at most about
+LARGE = 500_000_000  # bytes that are not written unasked
+
+
+class MapFile(NamedTuple):
+    """A map that was read: labels as text, coordinates (n, d), and the other columns."""
+
+    labels: list[str]
+    points: np.ndarray
+    columns: dict[str, list]
+
+
+def write_map(
+    path: str | os.PathLike, labels: Any, points: np.ndarray, columns: Mapping[str, Any]
+) -> None:
+    """Write a map: labels, coordinates and further columns; a missing value is empty.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "map.csv"
+    >>> write_map(path, ["ant", "bee"], np.array([[0.5], [1.0]]), {"triplets": [3, 4]})
+    >>> print(path.read_text())
+    "label","dim1","triplets"
+    "ant",0.5,3
+    "bee",1,4
+    <BLANKLINE>
+    """
+    import pyarrow as pa
+    from pyarrow.csv import write_csv
+
+    table: dict[str, Any] = {"label": [str(label) for label in labels]}
+    for k, coordinates in enumerate(np.asarray(points, dtype=float).T, start=1):
+        table[f"{DIMENSION}{k}"] = pa.array(coordinates, from_pandas=True)
+    for name, values in columns.items():
+        if name in table:
+            raise ValueError(f"a map has a column {name!r} of its own: name yours otherwise")
+        table[name] = pa.array(values, from_pandas=True)
+    with whole_file(path) as partial:
+        write_csv(pa.table(table), partial)
+
+
+def write_distances(
+    path: str | os.PathLike, labels: Any, points: np.ndarray, *, large: bool = False
+) -> None:
+    """Write the distances between all items as a table, labels in its first row and column.
+
+    R reads it with ``as.dist(as.matrix(read.csv("distances.csv", row.names = 1, check.names =
+    FALSE)))``, pandas with ``read_csv("distances.csv", index_col=0)``. Distances of items without a
+    place are NA.
+
+    Parameters
+    ----------
+    path : str or path
+    labels : sequence, shape (n,)
+    points : ndarray, shape (n, d)
+    large : bool
+        Write the table even if it takes more than :data:`LARGE` bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "distances.csv"
+    >>> write_distances(path, ["ant", "bee"], np.array([[0.0, 0], [3, 4]]))
+    >>> print(path.read_text())
+    "","ant","bee"
+    "ant",0.0,5.0
+    "bee",5.0,0.0
+    <BLANKLINE>
+    """
+    X, names = np.asarray(points, dtype=float), [str(label) for label in labels]
+    if X.ndim != 2 or len(names) != len(X):
+        raise ValueError(
+            f"points must be an (n, d) array with a label each; got shape {X.shape} and "
+            f"{len(names):,} labels"
+        )
+    expected = BYTES * len(X) ** 2
+    if expected > LARGE and not large:
+        raise ValueError(
+            f"the distances between {len(X):,} items would take about {expected / 1e9:.1f} GB as "
+            "text: say large=True to write them in any case"
+        )
+    with whole_file(path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
+        # What is no number is quoted, but NA must not be: R would take it for text.
+        header = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="")
+        header.writerow(["", *names])
+        for name, point in zip(names, X, strict=True):
+            file.write("\n")
+            header.writerow([name])
+            away = np.sqrt(((X - point) ** 2).sum(axis=1)).tolist()
+            file.write("".join(",NA" if value != value else f",{value!r}" for value in away))
+        file.write("\n")
+
+
+def read_map(path: str | os.PathLike) -> MapFile:
+    """Read a map that :func:`write_map` wrote, or any CSV with label and dim1, dim2, ..."""
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions, read_csv
+
+    try:
+        options = ConvertOptions(column_types={"label": pa.string()})
+        table = read_csv(os.fspath(path), convert_options=options)
+    except FileNotFoundError:
+        raise ValueError(f"{path}: there is no such file") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path} is not a map: {str(error).splitlines()[0]}") from None
+    names = [f"{DIMENSION}{k}" for k in range(1, table.num_columns + 1)]
+    names = [name for name in names if name in table.column_names]
+    if "label" not in table.column_names or not names:
+        raise ValueError(
+            f"{path} is not a map: it needs the columns label, dim1, dim2, ...; it has "
+            f"{', '.join(table.column_names)}"
+        )
+    columns = table.to_pydict()
+    try:
+        points = np.array([columns.pop(name) for name in names], dtype=float).T
+    except ValueError as error:
+        raise ValueError(f"{path}: coordinates must be numbers: {error}") from None
+    labels = columns.pop("label")
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"{path}: some labels occur more than once")
+    return MapFile(labels, points, columns)

@@ -1,0 +1,229 @@
+"""Triplets in files that may be larger than memory: opening, converting and writing them.
+
+The fast layout, which :func:`convert` and :func:`write` make, is described in
+:mod:`ordinate.ondisk.grouped`; docs/large.md says when it pays.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ordinate._base.threads import ahead
+from ordinate.data.triplets import Triplets
+from ordinate.files.inputs import as_triplets
+from ordinate.files.ondisk.grouped import open_grouped
+from ordinate.files.ondisk.stored import (
+    NO_WEIGHT,
+    GroupedTriplets,
+    PlainTriplets,
+    TripletFile,
+    regroup,
+    regrouped,
+)
+from ordinate.files.ondisk.tables import open_plain
+from ordinate.files.ondisk.writing import (
+    Rows,
+    until_out_of_order,
+    whole_target,
+    write_grouped,
+    write_spool,
+)
+
+__all__ = ["TripletFile", "convert", "find", "open_triplets", "write"]
+
+PathLike = str | os.PathLike
+
+
+def open_triplets(
+    path: PathLike, *, n_items: int | None = None, memory_limit: int | str | None = None
+) -> TripletFile:
+    """Open a file of triplets without reading it into memory.
+
+    Parameters
+    ----------
+    path : str or path
+        What :func:`convert` or :func:`write` made; or columns anchor, near, far, and weight if
+        there are weights, in a Parquet file, a folder of Parquet files, an Arrow file (.arrow,
+        .feather) or a table of texts (.csv, .tsv); or an array (m, 3) of ids in a .npy file.
+    n_items : int, optional
+        Number of items: the file then holds ids from 0, some of which may occur in no row. Else
+        numbers that leave gaps are labels, as in tables.
+    memory_limit : int or str, optional
+        Memory that a fit may take: bytes, or a text like "4GiB". By default half of what is free.
+
+    Returns
+    -------
+    TripletFile
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ordinate import sample_points, sample_triplets, ondisk
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> triplets = sample_triplets(sample_points(50, random_state=0), 1000, random_state=0)
+    >>> ondisk.write([triplets], f"{folder.name}/answers")
+    >>> ondisk.open_triplets(f"{folder.name}/answers")
+    GroupedTriplets(1,000 rows, 50 items)
+    >>> folder.cleanup()
+    """
+    grouped = open_grouped(Path(path))
+    if grouped is None:
+        return PlainTriplets(open_plain(Path(path)), n_items, memory_limit)
+    return GroupedTriplets(grouped, n_items, memory_limit)
+
+
+def find(
+    data: Any, *, n_items: int | None = None, memory_limit: int | str | None = None
+) -> TripletFile | None:
+    """Return stored triplets if that is what ``data`` is; None for all that readers take.
+
+    That are opened ones, files of the fast layout, and plain files too large for the memory limit.
+    """
+    if isinstance(data, TripletFile):
+        if n_items not in (None, data.n_items):
+            raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
+        return data
+    if not isinstance(data, (str, os.PathLike)):
+        return None
+    grouped = open_grouped(Path(data))
+    if grouped is not None:
+        return GroupedTriplets(grouped, n_items, memory_limit)
+    try:
+        file = open_plain(Path(data))
+    except (OSError, ValueError):
+        return None  # another layout, or no file at all: readers know what to say
+    stored = PlainTriplets(file, n_items, memory_limit)
+    return stored if 4 * file.n_bytes > stored.memory_limit else None
+
+
+def convert(
+    source: PathLike | TripletFile,
+    target: PathLike,
+    *,
+    n_items: int | None = None,
+    memory_limit: int | str | None = None,
+    force: bool = False,
+) -> None:
+    r"""Turn a file into the fast layout: grouped by anchor, as compact numbers.
+
+    Parameters
+    ----------
+    source : path or TripletFile
+        See :func:`open_triplets`, as for `n_items` and `memory_limit`.
+    target : str or path
+        A Parquet file if it ends in ``.parquet``; else a folder of arrays, which is read faster.
+        Rows not yet in the order of their anchors need 20 bytes each beside it while they are
+        sorted.
+    n_items : int, optional
+    memory_limit : int or str, optional
+    force : bool
+        Replace a target that is there already; a folder, only if ordinate wrote all that is in it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from ordinate import ondisk
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> table = pathlib.Path(folder.name, "pets.csv")
+    >>> _ = table.write_text("anchor,near,far\ndog,fox,fish\ncat,lynx,fish\n")
+    >>> ondisk.convert(table, f"{folder.name}/pets")
+    >>> ondisk.open_triplets(f"{folder.name}/pets").labels.tolist()
+    ['cat', 'dog', 'fish', 'fox', 'lynx']
+    >>> folder.cleanup()
+    """
+    if not isinstance(source, TripletFile):
+        source = open_triplets(source, n_items=n_items, memory_limit=memory_limit)
+    if Path(target).resolve() == source.path.resolve():
+        raise ValueError(f"the target is the source itself, {source.path}: name another")
+    with whole_target(Path(target), force) as new:
+        regroup(source, new)
+
+
+def write(
+    pieces: Iterable[Any],
+    target: PathLike,
+    *,
+    n_items: int | None = None,
+    memory_limit: int | str | None = None,
+    force: bool = False,
+) -> None:
+    """Write triplets that come in pieces in the fast layout.
+
+    Pieces in the order of their anchors are written as they come. From the first that is not, they
+    go to a temporary file beside the target, which is then sorted.
+
+    Parameters
+    ----------
+    pieces : iterable of Triplets or arrays (k, 3)
+        For example :func:`ordinate.simulate.iter_triplets`. All over the same items.
+    target : str or path
+        See :func:`convert`.
+    n_items : int, optional
+        Needed for pieces that are arrays.
+    memory_limit : int or str, optional
+        For sorting.
+    force : bool
+        See :func:`convert`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ordinate import simulate, ondisk
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> points = simulate.sample_points(100, random_state=0)
+    >>> ondisk.write(
+    ...     simulate.iter_triplets(points, 5000, random_state=0), f"{folder.name}/set.parquet"
+    ... )
+    >>> len(ondisk.open_triplets(f"{folder.name}/set.parquet"))
+    5000
+    >>> folder.cleanup()
+    """
+    target = Path(target)
+    tables = _same_items(pieces, n_items)
+    try:
+        first = next(tables)
+    except StopIteration:
+        raise ValueError("there are no triplets to write") from None
+    labels = None if first._labels is None else first.labels.tolist()
+    weighted = first.weight is not None
+    rest: list[Iterator[Rows]] = []
+    rows = ((t.rows, NO_WEIGHT if t.weight is None else t.weight) for t in chain([first], tables))
+    with (
+        whole_target(target, force) as new,
+        tempfile.TemporaryDirectory(dir=new.parent) as folder,
+    ):
+        head, spool = Path(folder) / f"head{target.suffix}", Path(folder) / "rows.arrow"
+        ordered = until_out_of_order(ahead(rows, 1), rest)
+        write_grouped(head, ordered, first.n_items, labels, weighted)
+        if not rest:
+            if new.is_dir():
+                new.rmdir()
+            head.rename(new)
+            return
+        # What was in order is read back.
+        write_spool(spool, chain(regrouped(open_triplets(head)), *rest), weighted)
+        stored = open_triplets(spool, n_items=first.n_items, memory_limit=memory_limit)
+        regroup(stored, new, labels)
+
+
+def _same_items(pieces: Iterable[Any], n_items: int | None) -> Iterator[Triplets]:
+    """Yield pieces as tables over the same items, or raise."""
+    first: Triplets | None = None
+    for piece in pieces:
+        if not isinstance(piece, Triplets) and n_items is None:
+            raise ValueError("arrays of ids need n_items, the number of items of the whole set")
+        table = as_triplets(piece, n_items=n_items)
+        first = first or table
+        same_weights = (table.weight is None) == (first.weight is None)
+        same_labels = table._labels is first._labels or np.array_equal(table.labels, first.labels)
+        if not same_weights or table.n_items != first.n_items or not same_labels:
+            raise ValueError(
+                "all pieces must be over the same items, and all or none with weights: give all "
+                "labels, or n_items, to each"
+            )
+        yield table

@@ -1,0 +1,74 @@
+"""Files that must not change while they are read."""
+
+import errno
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ordinate._base.memory import in_words
+from ordinate._base.writing import DiskFullError
+
+Fingerprint = dict[Path, tuple[int, int]]
+
+
+def fingerprint(paths: Iterable[Path]) -> Fingerprint:
+    """Size and time of change of each file."""
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}
+
+
+def check_unchanged(before: Fingerprint) -> None:
+    """Raise if a file is not what it was when it was opened."""
+    for path, known in before.items():
+        if not path.exists() or fingerprint([path])[path] != known:
+            raise OSError(
+                f"{path} changed, or went away, since it was opened: sums over two different files "
+                "mean nothing. Open it again when it is at rest"
+            )
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what libraries say about a bad file into one kind of error."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}") from None
+    # What Arrow raises is a ValueError or an OSError too, with more or less to say.
+    except (pa.ArrowException, EOFError, OSError, ValueError) as error:
+        if str(path) in str(error):
+            raise
+        raise OSError(f"{path} cannot be read; is it truncated or corrupt? ({error})") from error
+
+
+def check_space(folder: Path, needed: float) -> None:
+    """Raise if a folder's disk has less room than is needed."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise DiskFullError(
+            errno.ENOSPC,
+            f"{in_words(needed)} of disk are needed in {folder}, but only {in_words(free)} are "
+            "free: free some space or name another folder",
+        )
+
+
+def read_into(path: Path, array: np.ndarray, offset: int) -> None:
+    """Fill an array from a file; a file that ends too early is an error, never zeros.
+
+    Not by a memory map: one whose file shrinks ends the process.
+    """
+    if array.size == 0:
+        return
+    view = array.data.cast("B")
+    with path.open("rb", buffering=0) as file:
+        file.seek(offset)
+        done = 0
+        while done < len(view):
+            got = file.readinto(view[done:])
+            if not got:
+                raise OSError(f"{path} is truncated: it ends after {offset + done:,} bytes")
+            done += got

@@ -1,0 +1,242 @@
+"""Read answers from the files people have: the format and the layout are found, not guessed.
+
+A format is how a table is written (CSV, Parquet, ...), a layout what its columns mean. Each layout
+is a module here and one entry of :data:`LAYOUTS`.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ordinate._base.checks import check_choice
+from ordinate.data.triplets import Triplets
+from ordinate.files.readers import (
+    food100,
+    most_central,
+    next_,
+    odd_one_out,
+    plain,
+    ranking,
+    response,
+    salmon,
+    selection,
+    votes,
+)
+from ordinate.files.readers._choice import ITEM, PLACES
+from ordinate.files.readers._cleaning import as_marks, clean
+from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.readers._find import check_roles, find
+from ordinate.files.readers._folder import load
+from ordinate.files.readers._layout import Layout, Options, note_files
+from ordinate.files.readers._names import WEIGHT
+from ordinate.files.readers._table import DROPPABLE, Table
+
+for _public in (ReadError, Remedy):
+    _public.__module__ = "ordinate.readers"  # where users find it
+
+__all__ = ["LAYOUTS", "Layout", "ReadError", "Reading", "Remedy", "read"]
+
+LAYOUTS: tuple[Layout, ...] = (
+    plain.LAYOUT,
+    response.LAYOUT,
+    salmon.LAYOUT,
+    next_.LAYOUT,
+    odd_one_out.LAYOUT,
+    most_central.LAYOUT,
+    food100.LAYOUT,
+    votes.LAYOUT,
+    selection.LAYOUT,
+    ranking.LAYOUT,
+)
+
+
+class Reading(NamedTuple):
+    """What was read from a file.
+
+    Attributes
+    ----------
+    triplets : Triplets
+        With labels, and answers, participants and weights where the file has them.
+    layout : str
+        The layout that was found.
+    n_rows : int
+        Rows of data in the file.
+    n_used : int
+        Rows that gave triplets; the notes tell about the others.
+    notes : list of str
+        What was dropped or left unread, how much of it and why.
+    """
+
+    triplets: Triplets
+    layout: str
+    n_rows: int
+    n_used: int
+    notes: list[str]
+
+
+def read(
+    path: str | os.PathLike,
+    *,
+    layout: str = "auto",
+    columns: Mapping[str, str | int] | None = None,
+    first_id: int | None = None,
+    odd: str | None = None,
+    response: str | Mapping[Any, str] | None = None,
+    drop: str | Iterable[str] = (),
+    only: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Any] | None = None,
+    keep_checks: bool = False,
+    exclude_participants: Iterable[Any] = (),
+    min_response_time: float | None = None,
+    table: str | None = None,
+) -> Reading:
+    r"""Read triplets from a file of any layout in :data:`LAYOUTS`, or from a folder of such files.
+
+    CSV, TSV and text separated by semicolons, bars or blanks; Parquet, Feather, Arrow, JSON and
+    JSON lines; .xlsx, .mat, .npy and .npz; each also within gzip or zip.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, or a folder whose files have the same columns. Where no column names the
+        participants, each of several files is a participant of its own.
+    layout : str
+        The name of a layout, or "auto" to find it from the columns.
+    columns : mapping of str to str or int, optional
+        Which column has which role, such as ``{"anchor": "head", "near": "winner",
+        "far": "loser"}``, and participant, answer, weight, response_time where wanted; roles that
+        are not named are found by the names of the columns. Numbers count the columns of a file
+        without a header from 0. ``*`` stands for the number of a question, where a row holds
+        several: ``{"response": "*_Q3"}`` has ``1_Q3``, ``2_Q3``, ...
+    first_id : int, optional
+        Integer ids count from this number, and ids in between that never occur are items too. By
+        default integers in text and tables are labels, so that there is no item but those named;
+        in .npy arrays they count from 0.
+    odd : {"first", "middle", "last"}, optional
+        Where the odd one stands in three columns without names.
+    response : mapping or "item", optional
+        What the answers mean: for each code "first", "second" or "third", the place of the item
+        that it picks, as in ``{"f": "first", "j": "second"}``; "item" if answers name the item.
+        By default what is plain is read, and anything else asked about.
+    drop : str or iterable of {"repeated", "unanswered", "unnamed"}
+        Rows to leave out, where they would stop the file: those that name an item twice, whose
+        answer is none of the items or codes, or in which an item has no name.
+    only : mapping, optional
+        The rows to read, where a file has others as well: for a column its value, or several, as
+        in ``{"task": "triplet"}``.
+    checks : mapping, optional
+        What marks check trials, which are dropped: for a column a value, or several, as in
+        ``{"sampleAlg": "check"}``. By default they are found where a column is named for them or
+        has such words.
+    keep_checks : bool
+        Keep the check trials that the file marks.
+    exclude_participants : iterable
+        Participants whose answers are dropped.
+    min_response_time : float, optional
+        Answers faster than this, in the unit of the file, are dropped.
+    table : str, optional
+        Which one, in a file that holds several: the sheet of a workbook, the variable of a .mat or
+        .npz file (``"data.rows"`` for a field of a struct), the file within a zip file.
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    ReadError
+        A ``ValueError`` that names the file, the first bad line and what to do.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ordinate import readers
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "answers.csv"
+    >>> _ = path.write_text("kept_a,kept_b,odd_one_out\ncat,lynx,cod\ncod,eel,NA\n")
+    >>> reading = readers.read(path)
+    >>> reading.layout, reading.triplets
+    ('odd_one_out', Triplets(2 rows, 3 items, 1 answers))
+    >>> reading.notes
+    ['1 of 2 rows dropped: the answer is missing']
+    """
+    check_choice("layout", layout, ["auto", *(entry.name for entry in LAYOUTS)])
+    if odd is not None:
+        check_choice("odd", odd, odd_one_out.POSITIONS)
+    if isinstance(exclude_participants, str):
+        exclude_participants = (exclude_participants,)
+    columns = dict(columns or {})
+    check_roles(columns, LAYOUTS)
+    options = Options(
+        layout=layout,
+        first_id=first_id,
+        odd=odd,
+        response=_response(response),
+        checks=as_marks("checks", checks),
+        only=as_marks("only", only),
+        keep_checks=keep_checks,
+        exclude_participants=tuple(exclude_participants),
+        min_response_time=min_response_time,
+    )
+    found = load(path, table)
+    found.drops = _kinds(drop)
+    return _read(found, options, columns)
+
+
+def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> Reading:
+    if table.array is not None and options.first_id is None:
+        options = replace(options, first_id=_first_position(table.path, int(table.array.min())))
+    try:
+        table, found = find(table, LAYOUTS, options, columns)
+        n_rows = len(table.rows)
+        clean(table, found, options)
+        triplets = found.parse(table, options)
+        if options.response is not None and not table.has_answers:
+            raise ReadError(
+                f"{table.path}: in layout {found.name} no column of answers is read, so that "
+                "response= has nothing to explain: leave it out, or name another layout"
+            )
+        if triplets.weight is None and table.column(WEIGHT) is not None:
+            table.notes.append(f"the column weight is not read in layout {found.name}")
+        note_files(table)
+    except ReadError:
+        raise
+    # The last is pyarrow's word for values that it cannot compare or convert.
+    except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
+        raise ReadError(f"{table.path}: {error}") from error
+    return Reading(triplets, found.name, n_rows, len(table.rows), table.notes)
+
+
+def _first_position(path: str, least: int) -> int:
+    """Return 0, where the positions in an array count from, or raise if it never occurs."""
+    if least < 0:
+        raise ReadError(f"{path}: ids of an array are positions from 0, but one is {least}")
+    if least > 0:
+        raise ReadError(
+            f"{path}: ids of an array are positions, but 0 never occurs (they begin at {least})",
+            Remedy({"first_id": 1}, "if they count from 1"),
+            Remedy({"first_id": 0}, "if the first item is in no row"),
+        )
+    return 0
+
+
+def _response(response: Any) -> str | dict[Any, str] | None:
+    """Check what answers mean."""
+    if response is None or response == ITEM:
+        return response
+    if not isinstance(response, Mapping) or not response:
+        raise ValueError(
+            f"response must be {ITEM!r} or say what each code means, as in "
+            f"{{'f': 'first', 'j': 'second'}}; got {response!r}"
+        )
+    for place in response.values():
+        check_choice("what response= says of a code", place, PLACES)
+    return dict(response)
+
+
+def _kinds(drop: str | Iterable[str]) -> tuple[str, ...]:
+    """Check which rows are to be dropped."""
+    kinds = (drop,) if isinstance(drop, str) else tuple(drop)
+    for kind in kinds:
+        check_choice("drop", kind, tuple(DROPPABLE))
+    return tuple(dict.fromkeys(kinds))

@@ -1,0 +1,170 @@
+"""Rows that the file marks, or the user names, as not to be used."""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from ordinate.files.readers._cells import FALSE, TRUE, distinct, normal
+from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.readers._layout import Layout, Options, files_as_participants
+from ordinate.files.readers._names import CHECK, OPTIONAL, PARTICIPANT, RESPONSE_TIME, TIMEOUT
+from ordinate.files.readers._table import Table, squeezed
+
+# What marks a check trial in any column, alone or with words that may go with it.
+MARKS = {"check", "checks", "catch", "validation"}
+BESIDE = {"attention", "sanity", "vigilance", "trial", "trials", "question", "is", ""}
+# Where these are found beside it, validation is a part of the data and no check.
+SPLITS = {"train", "training", "test", "testing"}
+MOST_WORDS, SAMPLE_ROWS = 50, 2000
+
+
+def clean(table: Table, layout: Layout, options: Options) -> None:
+    """Drop rows that are no trials, timeouts, checks, participants excluded and fast answers."""
+    for name, values in options.only.items():
+        table.drop(~_marked(table, "only", name, values), f"{name} is not {_either(values)}")
+    timeouts = table.flags(TIMEOUT)
+    if timeouts is not None:
+        table.drop(timeouts, "the time ran out")
+    for name, values in options.checks.items():
+        table.drop(
+            _marked(table, "checks", name, values), f"check trials: {name} is {_either(values)}"
+        )
+    if not options.keep_checks and not options.checks:
+        _drop_checks(table, layout)
+    if options.exclude_participants:
+        _exclude(table, options.exclude_participants)
+    if options.min_response_time is not None:
+        _drop_fast(table, options.min_response_time)
+
+
+def _either(values: tuple[str, ...]) -> str:
+    return " or ".join(map(repr, values))
+
+
+def _marked(table: Table, option: str, name: str, values: tuple[str, ...]) -> np.ndarray:
+    """Tell in which rows a column has one of some values."""
+    column = table.column([name])
+    if column is None:
+        raise ReadError(
+            f"{table.path}: there is no column {name!r} for {option}=; the columns are "
+            f"{table.shown_header()}"
+        )
+    words = table.words(column)
+    unknown = [value for value in values if value not in words]
+    if unknown:
+        known = sorted(set(words))
+        shown = f"{known[:10]}{' ...' if len(known) > 10 else ''}"
+        raise ReadError(f"{table.path}: {name} is never {_either(tuple(unknown))}, but {shown}")
+    return np.isin(words, values)
+
+
+def _drop_checks(table: Table, layout: Layout) -> None:
+    """Drop the check trials that a column marks: by yes and no, or in words."""
+    flag = table.index(CHECK)
+    known = (
+        name for roles in (*layout.named, OPTIONAL) for names in roles.values() for name in names
+    )
+    used = {squeezed(name) for name in known}
+    for place, name in enumerate(table.header or []):
+        if place == flag:
+            _drop_flagged(table, place, name)
+        elif squeezed(name) not in used and len(_values(table, place, SAMPLE_ROWS)) <= MOST_WORDS:
+            _drop_marked(table, place, name, _values(table, place))
+
+
+def _drop_flagged(table: Table, place: int, name: str) -> None:
+    """Drop the rows that a column named as a mark of checks marks, or ask which it does."""
+    values = _values(table, place)
+    yes = tuple(value for value in values if value.lower() in TRUE)
+    if all(value.lower() in (*TRUE, *FALSE) for value in values):
+        _drop_where(table, place, name, yes)
+    elif any(map(_is_mark, values)):
+        _drop_marked(table, place, name, values)
+    else:
+        remedies = [Remedy({"checks": {name: value}}) for value in values[:5] if value]
+        raise ReadError(
+            f"{table.path}: the column {name} may mark check trials, but its values {values[:10]} "
+            "do not tell which rows are",
+            *remedies,
+            Remedy({"keep_checks": True}, "to keep all rows"),
+        )
+
+
+def _is_mark(value: str) -> bool:
+    words = set(re.sub(r"\d+", "", normal(value)).split("_"))
+    return bool(words & MARKS) and words <= MARKS | BESIDE
+
+
+def _drop_marked(table: Table, place: int, name: str, values: list[str]) -> None:
+    """Drop rows that say in words that they are checks; where all do, it is something else."""
+    checks = tuple(value for value in values if _is_mark(value))
+    if not checks or len(values) > MOST_WORDS:
+        return
+    if len(checks) == len(values) or SPLITS & {value.lower() for value in values}:
+        table.notes.append(
+            f"rows whose {name} is {_either(checks)} are kept, as a part of the data; checks= "
+            "drops them"
+        )
+    else:
+        _drop_where(table, place, name, checks)
+
+
+def _drop_where(table: Table, place: int, name: str, checks: tuple[str, ...]) -> None:
+    mask = np.isin(table.words(table.data.column(place)), checks)
+    table.drop(mask, f"check trials, {name} is {_either(checks)}; keep_checks=True keeps them")
+
+
+def _values(table: Table, place: int, n_rows: int | None = None) -> list[str]:
+    """Return the distinct words of a column, or of its first rows."""
+    try:
+        values, _ = distinct([table.data.column(place).slice(0, n_rows)])
+    except ReadError:  # lists, times and the like mark nothing
+        return []
+    return list(dict.fromkeys(str(value).strip() for value in values))
+
+
+def as_marks(option: str, marks: Mapping | None) -> dict[str, tuple[str, ...]]:
+    """Check only= and checks=: for each column a value, or several."""
+    if marks is None:
+        return {}
+    if not isinstance(marks, Mapping):
+        raise TypeError(
+            f"{option} must name values by column, as in {{'trial': 'check'}}; got {marks!r}"
+        )
+    return {
+        str(name): tuple(map(str, v)) if isinstance(v, (list, tuple, set)) else (str(v),)
+        for name, v in marks.items()
+    }
+
+
+def _exclude(table: Table, excluded: tuple) -> None:
+    column = table.column(PARTICIPANT)
+    if column is None and table.files is not None:
+        column = pa.chunked_array([files_as_participants(table)])
+    if column is None:
+        raise ReadError(
+            f"{table.path}: no column names participants to exclude; the columns are "
+            f"{table.shown_header()}"
+        )
+    words = table.words(column)
+    names = [str(name) for name in excluded]
+    unknown = sorted(set(names) - set(words))
+    if unknown:
+        raise ReadError(f"{table.path}: participants to exclude are not in the file: {unknown}")
+    table.drop(np.isin(words, names), f"{len(set(names))} participants excluded")
+
+
+def _drop_fast(table: Table, least: float) -> None:
+    column = table.column(RESPONSE_TIME)
+    if column is None:
+        raise ReadError(
+            f"{table.path}: min_response_time needs a column of response times, one of "
+            f"{list(RESPONSE_TIME)}; the columns are {table.shown_header()}"
+        )
+    times = table.numbers(column, "the response time")
+    unknown = ~(times >= 0)  # platforms write -1 where they did not measure
+    if unknown.any():
+        table.notes.append(f"{unknown.sum():,} rows have no response time; they are kept")
+    table.drop(~unknown & (times < least), f"faster than {least:g}, in the unit of the file")

@@ -1,0 +1,95 @@
+"""From a file to a table: formats are told by content, not by name."""
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+
+from ordinate.files.readers import _sheets, _variables
+from ordinate.files.readers._errors import ReadError
+from ordinate.files.readers._matlab import is_mat
+from ordinate.files.readers._packed import is_npz, is_workbook, unpack
+from ordinate.files.readers._table import Table
+from ordinate.files.readers._text import JSON_LINES, read_json, read_text, typed
+
+KNOWN = "CSV, TSV, JSON, Parquet, Feather, Arrow, .xlsx, .mat, .npy and .npz"
+
+
+def load(path: Any, choice: str | None = None) -> Table:
+    """Read a file of any format, or raise :class:`ReadError` with one message.
+
+    ``choice`` names one of the tables of a file that holds several.
+    """
+    shown = os.fspath(path)
+    try:
+        file = Path(shown)
+        name, content, choice = unpack(shown, file.name, file.read_bytes(), choice)
+        if not content or content.isspace():
+            raise ReadError(f"{shown}: the file is empty")
+        table = _table(shown, name, content, choice)
+    except ReadError:
+        raise
+    except FileNotFoundError:
+        raise ReadError(f"{shown}: there is no such file") from None
+    # Decoders raise errors of many kinds at broken files: whatever they say, the file is at fault.
+    except Exception as error:
+        reason = str(error).split("\n")[0][:300] or type(error).__name__
+        raise ReadError(
+            f"{shown} cannot be read: {reason}. Is it cut off, damaged or of another format?"
+        ) from error
+    if table.data.num_rows == 0 or table.data.num_columns == 0:
+        raise ReadError(f"{shown}: the file holds no rows")
+    return table
+
+
+def _table(shown: str, name: str, content: bytes, choice: str | None) -> Table:
+    """Read a file that may hold several tables, else one of a single table."""
+    if is_workbook(content):
+        return _sheets.read_workbook(shown, content, choice)
+    if is_npz(content):
+        return _variables.read_npz(shown, content, choice)
+    if is_mat(name, content):
+        return _variables.read_mat(shown, content, choice)
+    if choice is not None:
+        raise ReadError(
+            f"{shown} holds a single table, so that {choice!r} chooses nothing: leave it out"
+        )
+    return _single(shown, name, content)
+
+
+def _single(shown: str, name: str, content: bytes) -> Table:
+    if content[:4] == b"PAR1":
+        return typed(shown, pa.parquet.read_table(pa.BufferReader(content)))
+    if content[:6] == b"ARROW1" or content[:4] == b"FEA1":
+        return typed(shown, pa.feather.read_table(pa.BufferReader(content)))
+    if content[:4] == b"\xff\xff\xff\xff":
+        return typed(shown, pa.ipc.open_stream(pa.BufferReader(content)).read_all())
+    if content[:6] == b"\x93NUMPY":
+        return _variables.read_npy(shown, io.BytesIO(content))
+    if content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+        raise ReadError(
+            f"{shown} is a workbook with a password, or of Excel before 2007 (.xls); save it as "
+            ".xlsx without a password, or as CSV"
+        )
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise ReadError(f"{shown} is text in UTF-16; save it as UTF-8")
+    if b"\0" in content:
+        raise ReadError(f"{shown} is a binary file of an unknown format; {KNOWN} can be read")
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ReadError(f"{shown}, line {line}: the text is not UTF-8; save it as UTF-8") from None
+    if content.lstrip()[:1] in (b"{", b"["):
+        try:
+            return read_json(shown, name, content)
+        except json.JSONDecodeError:
+            if name.lower().endswith((".json", *JSON_LINES)):
+                raise
+    return read_text(shown, content)

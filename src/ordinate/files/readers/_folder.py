@@ -1,0 +1,226 @@
+"""A folder of files, such as one for each participant, as one table."""
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ordinate._base.endings import ENDINGS, stem
+from ordinate.files.readers import _files
+from ordinate.files.readers._cells import is_list, normal, plain_cells
+from ordinate.files.readers._errors import ReadError
+from ordinate.files.readers._layout import IMAGES
+from ordinate.files.readers._table import Files, Table
+
+ABOUT_FILES = ("readme", "license", "licence", "changelog", "citation")
+HIDDEN = (".", "~$")  # the second of Excel, while a workbook is open
+FAST_LAYOUT = ("about.json", "pairs.npy", "starts.npy")
+
+
+def load(path: Any, choice: str | None = None) -> Table:
+    """Read a file, or all files of a folder that can be read, as one table."""
+    if not os.path.isdir(path):
+        return _files.load(path, choice)
+    folder = Path(path)
+    files, notes = _readable(folder)
+    tables = [_files.load(file, choice) for file in files]
+    table = tables[0] if len(tables) == 1 else _together(str(folder), tables)
+    table.notes[:0] = notes
+    return table
+
+
+def _readable(folder: Path) -> tuple[list[Path], list[str]]:
+    """Return the files to read, and notes on those that are not."""
+    found = [file for file in sorted(folder.iterdir()) if not file.name.startswith(HIDDEN)]
+    if {file.name for file in found} >= {*FAST_LAYOUT}:
+        raise ReadError(
+            f"{folder} is in the fast layout; ordinate.ondisk.open_triplets(path) opens it"
+        )
+    files, empty, others = [], [], []
+    for file in found:
+        about = file.name.lower().startswith(ABOUT_FILES)
+        if not file.is_file() or about or file.suffix.lower() not in ENDINGS:
+            others.append(file.name)
+        elif not file.stat().st_size:
+            empty.append(file.name)
+        else:
+            files.append(file)
+    notes = [
+        f"{len(names):,} {what}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}"
+        for what, names in (("files are empty", empty), ("files were not read", others))
+        if names
+    ]
+    if not files:
+        told = "; ".join(notes) or "it is empty"
+        raise ReadError(f"{folder} holds no file that can be read ({told}); {_files.KNOWN} can")
+    first: dict[str, str] = {}
+    for file in files:
+        other = first.setdefault(stem(file.name), file.name)
+        if other != file.name:
+            raise ReadError(
+                f"{folder}: {other} and {file.name} differ in their endings alone. Keep one of "
+                "them in the folder if they hold the same; else give them other names"
+            )
+    return files, notes
+
+
+def _together(shown: str, tables: list[Table]) -> Table:
+    """Put tables below each other: by the names of their columns, or by position without names."""
+    names = [Path(table.path).name for table in tables]
+    notes: list[str] = []
+    header: list[str] | None = None
+    if _have_names(shown, names, tables):
+        tables = [table.named() for table in tables]
+        header, notes = _common_columns(shown, names, tables)
+        data = [_select(table, header) for table in tables]
+    else:
+        tables = [table.bare() for table in tables]
+        data = _same_width(shown, names, tables)
+    text = all(table.text for table in tables)
+    if any(part.schema != data[0].schema for part in data):
+        data, text = [_as_text(shown, part) for part in data], True
+    starts = np.cumsum([0, *(part.num_rows for part in data)])
+    files = Files(names, starts[:-1])
+
+    def place(row: int) -> str:
+        k = int(files.of(np.array([row]))[0])
+        return f"{names[k]}, {tables[k].place(int(tables[k].rows[row - starts[k]]))}"
+
+    arrays = [table.array for table in tables if table.array is not None]
+    delimiters = {table.delimiter for table in tables}
+    return Table(
+        shown,
+        pa.concat_tables(data),
+        header,
+        place,
+        text=text,
+        delimiter=delimiters.pop() if len(delimiters) == 1 else "",
+        array=np.concatenate(arrays) if len(arrays) == len(tables) else None,
+        notes=notes + _notes_of(names, tables),
+        files=files,
+    )
+
+
+def _have_names(shown: str, names: list[str], tables: list[Table]) -> bool:
+    """Tell whether columns have names in all files, or in none; raise if only some have."""
+    below = _first_cells_below(tables)
+    bare = [table.header is None or _first_line_is_data(table, below) for table in tables]
+    if any(bare) and not all(bare):
+        usual = sum(bare) * 2 > len(bare)
+        odd = names[bare.index(not usual)]
+        raise ReadError(
+            f"{shown}: {odd} seems to have {'' if usual else 'no '}column names, unlike other "
+            "files; all files of a folder must have the same columns, with names or without"
+        )
+    return not any(bare)
+
+
+def _first_line_is_data(table: Table, below: set[tuple[int, int, str]]) -> bool:
+    """Tell whether a line that may be names holds numbers, images, or what occurs below, too."""
+    if not table.undecided:
+        return False
+    width = table.data.num_columns
+    return any(
+        cell.lower().endswith(IMAGES) or _is_number(cell) or (width, k, cell) in below
+        for k, cell in enumerate(table.header or [])
+    )
+
+
+def _first_cells_below(tables: list[Table]) -> set[tuple[int, int, str]]:
+    """Return width of table, column and cell of first lines that other lines of any file repeat."""
+    alike: dict[int, list[Table]] = {}
+    for table in tables:
+        if table.undecided:
+            alike.setdefault(table.data.num_columns, []).append(table)
+    found = set()
+    for width, group in alike.items():
+        for k in range(width):
+            first = pa.array({(table.header or [])[k] for table in group} - {""}, pa.string())
+            chunks = [c for table in group for c in table.data.column(k).slice(1).chunks]
+            cells = pc.utf8_trim_whitespace(pa.chunked_array(chunks, pa.string()))
+            again = cells.filter(pc.is_in(cells, value_set=first)).unique()
+            found |= {(width, k, cell) for cell in again.to_pylist()}
+    return found
+
+
+def _same_width(shown: str, names: list[str], tables: list[Table]) -> list[pa.Table]:
+    usual = Counter(table.data.num_columns for table in tables).most_common()[0][0]
+    for name, table in zip(names, tables, strict=True):
+        if table.data.num_columns != usual:
+            raise ReadError(
+                f"{shown}: {name} has {table.data.num_columns} columns, other files have {usual}; "
+                "all files of a folder must have the same columns"
+            )
+    return [table.data.rename_columns([f"f{k}" for k in range(usual)]) for table in tables]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return cell.lower() not in ("nan", "inf", "infinity")
+
+
+def _common_columns(
+    shown: str, files: list[str], tables: list[Table]
+) -> tuple[list[str], list[str]]:
+    """Return the columns that all files have; a file must have those that half of them have."""
+    headers = [_keys(table.header) for table in tables]
+    counts = Counter(key for header in headers for key in header)
+    for key, count in counts.items():
+        lacking = [file for file, header in zip(files, headers, strict=True) if key not in header]
+        if lacking and 2 * count >= len(tables):
+            more = f" ({len(lacking):,} such files)" if len(lacking) > 1 else ""
+            raise ReadError(
+                f"{shown}: {lacking[0]} has no column {key[0]!r}, which other files have{more}. "
+                "Move files that hold something else to another folder, or repair the names"
+            )
+    common = [name for key, name in headers[0].items() if counts[key] == len(tables)]
+    rare = [key[0] for key, count in counts.items() if count < len(tables)]
+    notes = [f"columns that few files have are not read: {rare[:10]}"] if rare else []
+    return common, notes
+
+
+def _keys(header: list[str] | None) -> dict[tuple[str, int], str]:
+    """Return the names of columns by what tells them apart in other files: numbered if repeated."""
+    seen: Counter[str] = Counter()
+    keys = {}
+    for name in header or []:
+        keys[normal(name), seen[normal(name)]] = name
+        seen[normal(name)] += 1
+    return keys
+
+
+def _select(table: Table, header: list[str]) -> pa.Table:
+    """Return the columns of a header, in its order."""
+    place = {key: k for k, key in enumerate(_keys(table.header))}
+    places = [place[key] for key in _keys(header)]
+    return table.data.select(places).rename_columns(header)
+
+
+def _as_text(shown: str, data: pa.Table) -> pa.Table:
+    """Return columns as text, for files that do not have the same types."""
+    if any(is_list(kind) for kind in data.schema.types):
+        raise ReadError(
+            f"{shown}: columns of lists have other types in other files; save all files of the "
+            "folder in the same format"
+        )
+    columns = [plain_cells(column).cast(pa.string()) for column in data.columns]
+    return pa.table(columns, names=data.column_names)
+
+
+def _notes_of(names: list[str], tables: list[Table]) -> list[str]:
+    """Return what was noted of single files, once where it was noted of several."""
+    files: dict[str, list[str]] = {}
+    for name, table in zip(names, tables, strict=True):
+        for note in table.notes:
+            files.setdefault(note, []).append(name)
+    return [
+        f"{', '.join(where[:3])}{' ...' if len(where) > 3 else ''}: {note}"
+        for note, where in files.items()
+    ]

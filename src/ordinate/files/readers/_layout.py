@@ -1,0 +1,181 @@
+"""What a layout is, what a reader may be told, and what goes with the items of any layout."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ordinate._base.endings import stem
+from ordinate.data.triplets import Triplets
+from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.readers._names import PARTICIPANT
+from ordinate.files.readers._table import Items, Roles, Table
+
+IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".svg", ".tif", ".tiff")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What only the user can know; see :func:`ordinate.readers.read`."""
+
+    layout: str = "auto"
+    first_id: int | None = None
+    odd: str | None = None
+    response: str | Mapping[Any, str] | None = None
+    checks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keep_checks: bool = False
+    exclude_participants: tuple = ()
+    min_response_time: float | None = None
+
+
+class Layout(NamedTuple):
+    """One way in which files hold answers.
+
+    ``matches`` looks at the names of the columns, and at a few cells where a file has no names;
+    ``parse`` makes triplets and raises :class:`ReadError` at rows that make no sense. ``named`` has
+    the columns needed, once for each way to name them; ``wide`` the same by names that other
+    layouts may have as well, which ``meaning`` puts into words.
+    """
+
+    name: str
+    description: str
+    matches: Callable[[Table], bool]
+    parse: Callable[[Table, Options], Triplets]
+    named: tuple[Roles, ...] = ()
+    wide: tuple[Roles, ...] = ()
+    meaning: str = ""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What columns= may name, in the order of first mention; other names are fixed."""
+        return tuple(dict.fromkeys(role for roles in self.named for role in nameable(roles)))
+
+
+def nameable(roles: Roles) -> list[str]:
+    """Return the roles that are names of columns themselves."""
+    return [role for role, names in roles.items() if role in names]
+
+
+def three_bare_columns(table: Table) -> bool:
+    """Tell whether a file is three columns without names."""
+    return table.header is None and table.data.num_columns == 3
+
+
+def image_paths(table: Table) -> bool:
+    """Tell whether the first row names images, as food100 does."""
+    cells = table.cells(0, range(table.data.num_columns)) if table.text else []
+    return bool(cells) and all(cell.strip().lower().endswith(IMAGES) for cell in cells)
+
+
+def _first_line(table: Table) -> list[str]:
+    return [cell.strip() for cell in table.cells(0, range(table.data.num_columns))]
+
+
+def may_be_header(table: Table) -> bool:
+    """Tell whether nothing shows that the first line of a file without known names is data."""
+    if not table.text or image_paths(table):
+        return False
+    first = _first_line(table)
+    rest = [pc.utf8_trim_whitespace(column) for column in table.data.slice(1).columns]
+    again = (pc.any(pc.equal(column, cell)).as_py() for cell in first for column in rest)
+    return not any(map(_is_number, first)) and not any(again)
+
+
+def first_line_is_data(table: Table) -> bool:
+    """Tell whether a number, or a cell that occurs again below, shows that line 1 has no names."""
+    if not table.text:
+        return False
+    cells = zip(_first_line(table), table.data.slice(1).columns, strict=True)
+    return any(_is_number(cell) or pc.any(pc.equal(column, cell)).as_py() for cell, column in cells)
+
+
+def first_row_is_data(table: Table, roles: tuple[str, ...]) -> None:
+    """Raise if the first line of a file without known names may be a header after all."""
+    if may_be_header(table):
+        first = _first_line(table)
+        raise ReadError(
+            f"{table.path}: line 1 {first} may be a header or data, since none of it occurs again",
+            Remedy({"columns": dict(zip(roles, first, strict=True))}, "if it names the columns"),
+            Remedy(
+                {"columns": {role: k for k, role in enumerate(roles)}}, "if the file has no header"
+            ),
+        )
+
+
+def participants(table: Table) -> pa.DictionaryArray | None:
+    """Return who gave each answer, by a column or a file for each; None where nothing says."""
+    column = table.column(PARTICIPANT)
+    if column is None:
+        return files_as_participants(table)
+    others = [n for n in PARTICIPANT[1:] if table.column([n]) not in (None, column)]
+    if others:
+        table.notes.append(f"participants are not read from column {others[0]!r}")
+    items = table.items([table.places({"participant": PARTICIPANT})[0]])
+    unnamed = items.codes[:, 0] < 0
+    if unnamed.any():
+        table.notes.append(f"{unnamed.sum():,} rows name no participant; they count as one, ''")
+        items = Items(
+            np.where(unnamed[:, None], len(items.names), items.codes), [*map(str, items.names), ""]
+        )
+    return items.columns()[0]
+
+
+def files_as_participants(table: Table) -> pa.DictionaryArray | None:
+    """Return the file that each row came from, where there are several."""
+    if table.files is None:
+        return None
+    names = [stem(name) for name in table.files.names]
+    codes = table.files.of(table.rows).astype(np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names))
+
+
+def note_files(table: Table) -> None:
+    """Note what files of a folder stand for, and which of them gave nothing."""
+    if table.files is None:
+        return
+    names = table.files.names
+    if table.column(PARTICIPANT) is None:
+        table.notes.append(
+            f"no column names participants: each of the {len(names):,} files counts as one"
+        )
+    used = np.bincount(table.files.of(table.rows), minlength=len(names)) > 0
+    empty = [name for name, u in zip(names, used, strict=True) if not u]
+    if empty:
+        table.notes.append(f"{len(empty):,} files gave no answer: {', '.join(empty[:10])}")
+
+
+def extras(table: Table, items: Items, options: Options) -> dict[str, Any]:
+    """Return what goes with the items of any layout: all labels, and who answered."""
+    return {"labels": _labels(table, items, options), "participant": participants(table)}
+
+
+def _labels(table: Table, items: Items, options: Options) -> range | None:
+    """Return all labels where ids are counted from a first one, or None for those that occur."""
+    if options.first_id is None:
+        return None
+    whole = all(isinstance(name, int) for name in items.names)
+    if not whole or min(items.names) < options.first_id:
+        least = f"ids from {min(items.names)}" if whole else "labels that are not integers"
+        raise ReadError(
+            f"{table.path}: first_id is {options.first_id}, but the file has {least}; leave "
+            "first_id out to take ids as labels"
+        )
+    last = max(items.names)
+    if last - options.first_id >= max(1_000_000, 30 * len(items.codes)):
+        raise ReadError(
+            f"{table.path}: ids reach {last:,}, so that almost all items would be in no row; "
+            "leave first_id out to take ids as labels"
+        )
+    return range(options.first_id, last + 1)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

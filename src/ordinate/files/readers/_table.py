@@ -1,0 +1,369 @@
+"""A file as a table: columns found by their names, rows dropped with a note or refused by line."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ordinate.files.readers._cells import (
+    FALSE,
+    TRUE,
+    WHOLE,
+    distinct,
+    is_list,
+    is_missing,
+    normal,
+    number,
+    plain_cells,
+)
+from ordinate.files.readers._errors import ReadError, Remedy
+
+Roles = Mapping[str, Sequence[str]]
+
+# Rows that stop a file unless drop= names them, and the note that counts them then.
+DROPPABLE = {
+    "repeated": "an item is named twice",
+    "unanswered": "the answer is none of those that are allowed",
+    "unnamed": "an item has no name",
+}
+
+
+class Items(NamedTuple):
+    """Columns of items: codes into the names, -1 where a cell is empty."""
+
+    codes: np.ndarray
+    names: list
+
+    def columns(self) -> list[pa.DictionaryArray]:
+        """Return the columns as labels."""
+        names = pa.array(self.names)
+        return [
+            pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)
+            for codes in self.codes.T
+        ]
+
+    def row(self, i: int) -> list:
+        """Return the labels of a row."""
+        return [self.names[code] for code in self.codes[i] if code >= 0]
+
+    def select(self, kept: Any) -> "Items":
+        """Return some of the rows, or of the columns, without the names that only others have."""
+        codes = self.codes[kept]
+        used = np.bincount(codes.ravel() + 1, minlength=len(self.names) + 1)[1:] > 0
+        renumbered = np.append(np.cumsum(used) - 1, -1)
+        names = [name for name, u in zip(self.names, used, strict=True) if u]
+        return Items(renumbered[codes], names)
+
+
+class Files(NamedTuple):
+    """The files of a folder: their names, and the row that each begins with, all rows counted."""
+
+    names: list[str]
+    starts: np.ndarray
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the place among the names of the file that each row came from."""
+        return np.searchsorted(self.starts, rows, side="right") - 1
+
+
+@dataclass
+class Table:
+    """Columns of a file.
+
+    Attributes
+    ----------
+    path : str
+    data : pyarrow.Table
+    header : list of str or None
+        Names of the columns.
+    undecided : bool
+        The first line, which is also the header here, may be names or data.
+    place : function of int
+        Where a row stands in the file, in words.
+    text : bool
+        Cells are text whose numbers are not yet told from labels.
+    array : ndarray or None
+        The whole file, where it is one array of integers.
+    rows : ndarray of int
+        The rows of the file that are still in use.
+    notes : list of str
+    files : Files or None
+        Where the rows came from, if from several files.
+    drops : tuple of str
+        The kinds of :data:`DROPPABLE` rows to leave out.
+    origin : dict of str to str
+        What the file calls the columns that are called by their roles.
+    has_answers : bool
+        A column of answers was read, to which response= applies.
+    """
+
+    path: str
+    data: pa.Table
+    header: list[str] | None
+    place: Callable[[int], str]
+    text: bool = False
+    undecided: bool = False
+    delimiter: str = ""
+    array: np.ndarray | None = None
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0, int))
+    notes: list[str] = field(default_factory=list)
+    files: Files | None = None
+    drops: tuple[str, ...] = ()
+    origin: dict[str, str] = field(default_factory=dict)
+    has_answers: bool = False
+
+    def __post_init__(self) -> None:
+        if not len(self.rows):
+            self.rows = np.arange(self.data.num_rows)
+
+    def named(self) -> "Table":
+        """Take the first line of a text file as the names of its columns."""
+        if not self.undecided:
+            return self
+        return replace(self, data=self.data.slice(1), rows=self.rows[1:], undecided=False)
+
+    def bare(self) -> "Table":
+        """Take the first line of a text file as data."""
+        return replace(self, header=None, undecided=False) if self.undecided else self
+
+    def shown_header(self) -> str:
+        """Return the names of the columns for messages, cut where there are very many."""
+        bare = self.header is None
+        cells = self.cells(0, range(self.data.num_columns)) if bare else self.header or []
+        names = [str(name)[:40] for name in cells[:25]]
+        without = f"without names, {len(cells)} of them, such as " if bare else ""
+        return f"{without}{names}{' ...' if len(cells) > 25 else ''}"
+
+    def names_of(self, places: Sequence[int]) -> list[str]:
+        """Return the names of columns as the file has them."""
+        own = self.header or self.data.column_names
+        return [self.origin.get(own[place], own[place]) for place in places]
+
+    def index(self, names: Sequence[str]) -> int | None:
+        """Return the place of the column that has the first of these names, or None."""
+        exact: dict[str, list[int]] = {}
+        alike: dict[str, list[int]] = {}
+        for i, own in enumerate(self.header or []):
+            exact.setdefault(own, []).append(i)
+            alike.setdefault(squeezed(own), []).append(i)
+        for name in names:
+            found = exact.get(name) or alike.get(squeezed(name), [])
+            if len(found) > 1:
+                raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one of them")
+            if found:
+                return found[0]
+        return None
+
+    def column(self, names: Sequence[str]) -> pa.ChunkedArray | None:
+        """Return the column that has the first of these names, or None."""
+        place = self.index(names)
+        return None if place is None else self.data.column(place)
+
+    def has(self, roles: Roles) -> bool:
+        """Tell whether there is a column for each role, a different one for each."""
+        return self.found(roles) is not None
+
+    def found(self, roles: Roles) -> dict[str, int] | None:
+        """Return the place of each role's column, or None where one is missing or serves two."""
+        places = {role: self.index(names) for role, names in roles.items()}
+        distinct_places = {place for place in places.values() if place is not None}
+        return places if len(distinct_places) == len(roles) else None  # type: ignore[return-value]
+
+    def places(self, roles: Roles) -> list[int]:
+        """Return the places of the columns of these roles; those of a bare file by position."""
+        if self.header is None:
+            return list(range(len(roles)))
+        found = [self.index(names) for names in roles.values()]
+        return [place for place in found if place is not None]
+
+    def series(self, stems: Sequence[str]) -> list[int]:
+        """Return the places of numbered columns, stem_1 and so on, or of a column of lists."""
+        for stem in stems:
+            numbered: dict[int, int] = {}
+            for i, name in enumerate(self.header or []):
+                counted = re.fullmatch(rf"{stem}_?(\d{{1,4}})", normal(name))
+                if counted and numbered.setdefault(int(counted[1]), i) != i:
+                    raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one")
+            if numbered:
+                return [numbered[count] for count in sorted(numbered)]
+            place = self.index([stem])
+            if place is not None and is_list(self.data.schema.types[place]):
+                return self.spread(place, self.data.column(place).to_pylist())
+        return []
+
+    def spread(self, place: int, lists: list) -> list[int]:
+        """Put the entries of lists, one a row, into numbered columns of their own."""
+        stem = (self.header or [])[place]
+        width = max((len(entry or []) for entry in lists), default=0)
+        start = self.data.num_columns
+        for k in range(width):
+            cells = [entry[k] if entry and k < len(entry) else None for entry in lists]
+            kind = pa.string() if self.text else None
+            self.data = self.data.append_column(f"{stem}_{k + 1}", pa.array(cells, kind))
+        self.header = [*(self.header or []), *self.data.column_names[start:]]
+        return list(range(start, start + width))
+
+    def drop(self, mask: Any, why: str) -> None:
+        """Leave out the rows of a mask, and note how many and why."""
+        mask = np.asarray(mask, bool)
+        if mask.any():
+            self.notes.append(f"{mask.sum():,} of {len(mask):,} rows dropped: {why}")
+            self.data = self.data.filter(pa.array(~mask))
+            self.rows = self.rows[~mask]
+            self.array = None
+        if not len(self.rows):
+            raise ReadError(f"{self.path}: no row is left. {'; '.join(self.notes)}")
+
+    def refuse(
+        self, mask: Any, describe: Callable[[int], str], advice: str, *, kind: str = ""
+    ) -> np.ndarray | None:
+        """Raise if any row is bad, naming the first; or drop those rows if that was asked for.
+
+        Returns the mask of the rows kept, None for all of them.
+        """
+        mask = np.asarray(mask, bool)
+        if not mask.any():
+            return None
+        if kind in self.drops:
+            self.drop(mask, DROPPABLE[kind])
+            return ~mask
+        first = int(mask.argmax())
+        remedy = Remedy({"drop": (*self.drops, kind)}, "to leave them out")
+        raise ReadError(
+            f"{self.path}, {self.place(int(self.rows[first]))}: {describe(first)} "
+            f"({mask.sum():,} such rows of {len(mask):,}); {advice}",
+            *([remedy] if kind else []),
+        )
+
+    def words(self, column: pa.ChunkedArray) -> np.ndarray:
+        """Return the cells of a column as trimmed text, missing ones empty."""
+        values, codes = distinct([column])
+        return np.array([*(str(value).strip() for value in values), ""], object)[codes]
+
+    def among(self, column: pa.ChunkedArray, allowed: Sequence[str]) -> np.ndarray:
+        """Tell which cells are one of some words in lower case; missing cells are empty words."""
+        values, codes = distinct([column])
+        known = [str(value).strip().lower() in allowed for value in values]
+        return np.array([*known, "" in allowed])[codes]
+
+    def flags(self, names: Sequence[str]) -> np.ndarray | None:
+        """Return a column of yes and no as a mask, or None if there is no such column."""
+        column = self.column(names)
+        if column is None:
+            return None
+        true = self.among(column, TRUE)
+        self.refuse(
+            ~true & ~self.among(column, FALSE),
+            lambda i: f"{names[0]} is {column[i].as_py()!r}, neither yes nor no",
+            "write 1 or 0",
+        )
+        return true
+
+    def numbers(self, column: pa.ChunkedArray, what: str) -> np.ndarray:
+        """Return a column as floats, NaN where missing."""
+        try:
+            floats = plain_cells(column).cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid:
+            floats = np.array([number(word) for word in self.words(column)])
+        self.refuse(
+            np.isinf(floats),
+            lambda i: f"{what} is {column[i].as_py()!r}, not a number",
+            "repair or remove those rows",
+        )
+        return floats
+
+    def items(self, places: Sequence[int]) -> Items:
+        """Read columns of items; cells may be empty."""
+        values, codes = distinct([self.data.column(place) for place in places])
+        names, order = self._names(values)
+        codes = np.append(order, -1)[codes].reshape(len(places), -1).T
+        return Items(codes, names).select(slice(None))
+
+    def distinct_items(
+        self, places: Sequence[int], *, shown: int | None = None, answer: int | None = None
+    ) -> Items:
+        """Read columns of items, the first ``shown`` of which must be named and must differ.
+
+        Rows that name no item are dropped, as are those without an answer, the column at
+        ``answer``; rows that lack a name or name an item twice are refused, or dropped on request.
+        """
+        shown, n_rows = len(places) if shown is None else shown, len(self.rows)
+        items = self._named_rows(self.items(places), shown, answer)
+        kept = self.refuse(
+            (items.codes[:, :shown] < 0).any(axis=1),
+            lambda i: f"an item has no name in {self.cells(i, places[:shown])}",
+            "give the item a name or remove those rows",
+            kind="unnamed",
+        )
+        items = items if kept is None else items.select(kept)
+        items = self.differing(items, items.codes[:, :shown])
+        # Read again after a drop: a word that only other rows had made text of all numbers.
+        return items if len(self.rows) == n_rows else self.items(places)
+
+    def _named_rows(self, items: Items, shown: int, answer: int | None) -> Items:
+        """Drop the rows that name no item, and then those without an answer."""
+        missing_names = [*map(is_missing, items.names), True]
+        if not any(missing_names[:-1]) and items.codes.min() >= 0:
+            return items
+        blank = np.array(missing_names)[items.codes]
+        question = [k for k in range(shown) if k != answer]
+        idle = blank[:, question].all(axis=1)
+        self.drop(idle, "no item is named, so that they are no trials")
+        items, blank = items.select(~idle), blank[~idle]
+        if answer is None:
+            return items
+        given = items.codes[:, [answer]]
+        named = ((items.codes[:, question] == given) & (given >= 0)).any(axis=1)
+        missing = blank[:, answer] & ~named
+        self.drop(missing, "the answer is missing")
+        return items.select(~missing)
+
+    def differing(self, items: Items, codes: np.ndarray) -> Items:
+        """Refuse rows of which some of the items are the same, or drop them on request."""
+        ordered = np.sort(codes, axis=1)
+        kept = self.refuse(
+            ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1),
+            lambda i: (
+                f"{[items.names[code] for code in codes[i] if code >= 0]} names an item twice"
+            ),
+            "the items of a row must differ",
+            kind="repeated",
+        )
+        return items if kept is None else items.select(kept)
+
+    def cells(self, i: int, places: Sequence[int]) -> list:
+        """Return cells of a row as they stand."""
+        return [self.data.column(place)[i].as_py() for place in places]
+
+    def _names(self, values: list) -> tuple[list, np.ndarray]:
+        """Return the labels of cells, and the label of each cell, -1 for none.
+
+        Numbers among text become integers where every label is one; text is trimmed.
+        """
+        if self.text:
+            quoted = [v for v in values if v[:1].isspace() and v.lstrip()[:1] == '"']
+            if quoted:
+                raise ReadError(
+                    f"{self.path}: a quote follows a blank in {quoted[0]!r}, so that it does not "
+                    "count as a quote; remove the blank after the delimiter"
+                )
+        words = [v.strip() if isinstance(v, str) else v for v in values]
+        if self.text:
+            whole = [WHOLE.fullmatch(word) for word in words if word]
+            if all(whole):
+                words = [int(WHOLE.fullmatch(word)[1]) if word else "" for word in words]  # type: ignore[index]
+        names: dict = {}
+        order = np.array(
+            [-1 if w == "" or w is None else names.setdefault(w, len(names)) for w in words], int
+        )
+        return list(names), order
+
+
+@lru_cache(maxsize=1 << 14)
+def squeezed(name: str) -> str:
+    """Return a column's name as it is compared, so that Worker.ID, worker_id and WorkerId agree."""
+    return normal(name).replace("_", "")

@@ -1,0 +1,25 @@
+"""The layout of food100: three image paths a line, ``anchor; near; far``, without a header."""
+
+from ordinate.data.triplets import Triplets
+from ordinate.files.readers import plain
+from ordinate.files.readers._layout import Layout, Options, image_paths, three_bare_columns
+from ordinate.files.readers._table import Table
+
+
+def matches(table: Table) -> bool:
+    """Three image paths between semicolons."""
+    return three_bare_columns(table) and table.delimiter == ";" and image_paths(table)
+
+
+def parse(table: Table, options: Options) -> Triplets:
+    """Read plain rows, and warn of what the file does not tell."""
+    table.notes.append(
+        "the file does not tell which rows come from one screen, that is from one answer: accuracy "
+        "on held-out rows flatters the map"
+    )
+    return plain.parse(table, options)
+
+
+LAYOUT = Layout(
+    "food100", "anchor; near; far: image paths between semicolons, no header", matches, parse
+)

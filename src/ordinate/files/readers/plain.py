@@ -1,0 +1,113 @@
+"""Plain triplets: anchor, near, far, with optional weight, participant and answer."""
+
+from typing import Any
+
+import numpy as np
+
+from ordinate.data.triplets import Triplets
+from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.readers._layout import (
+    Layout,
+    Options,
+    extras,
+    first_row_is_data,
+    image_paths,
+    participants,
+    three_bare_columns,
+)
+from ordinate.files.readers._names import ANSWER, WEIGHT, WIDE_PLAIN
+from ordinate.files.readers._table import Items, Table
+
+ROLES = {"anchor": ("anchor",), "near": ("near", "positive"), "far": ("far", "negative")}
+RESPONSE = ("response", "choice", "winner")
+
+
+def matches(table: Table) -> bool:
+    """Three columns by name, or three columns of a file without names."""
+    return table.has(ROLES) or (three_bare_columns(table) and not image_paths(table))
+
+
+def parse(table: Table, options: Options) -> Triplets:
+    """Read rows (anchor, near, far); an array of integers is used where it lies."""
+    if table.array is not None:
+        return _array(table, table.array, options.first_id or 0)
+    if table.header is None:
+        first_row_is_data(table, tuple(ROLES))
+    places = table.places(ROLES)
+    items = table.distinct_items(places)
+    _weigh_response(table, options, places, items)
+    weight, answer = table.column(WEIGHT), table.column(ANSWER)
+    if weight is not None:
+        weight = table.numbers(weight, "the weight")
+        table.refuse(
+            ~(weight > 0),
+            lambda i: f"the weight is {weight[i]}, not positive",
+            "remove those rows",
+        )
+    if answer is not None:
+        answer = _answers(table)
+    return Triplets.from_columns(
+        *items.columns(),
+        **extras(table, items, options),
+        weight=weight,
+        answer=answer,
+    )
+
+
+def _answers(table: Table) -> Any:
+    """Return the answer that each row came from; each of several files may count from 1."""
+    found = table.items(table.places({"answer": ANSWER}))
+    table.refuse(found.codes[:, 0] < 0, lambda i: "the answer has no id", "give it one")
+    if table.files is None:
+        return found.columns()[0]
+    return found.codes[:, 0] + len(found.names) * table.files.of(table.rows)
+
+
+def _weigh_response(table: Table, options: Options, places: list[int], items: Items) -> None:
+    """Ask about a response beside near and far, unless it says the same of all rows."""
+    place = table.index(RESPONSE)
+    if place is None or table.header is None:
+        return
+    name = table.header[place]
+    response = table.items([*places, place])
+    same = len(np.unique(response.codes[:, 3])) == 1
+    if same or (response.codes[:, 3] == response.codes[:, 1]).all() or options.layout == "plain":
+        table.notes.append(f"the column {name} is not read: near and far say who is nearer")
+        return
+    anchor, near, far = (table.header[k] for k in places)
+    columns = {"anchor": anchor, "first": near, "second": far, "response": name}
+    raise ReadError(
+        f"{table.path}: {near} and {far} say who is nearer, and so does {name}, which is not the "
+        "same in all rows",
+        Remedy({"columns": columns}, f"if {name} tells which of the two is nearer"),
+        Remedy({"layout": "plain"}, f"to leave {name} unread"),
+    )
+
+
+def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
+    """Take the rows of an array as they lie, without a copy where ids count from 0."""
+    least = int(array.min())
+    if least < first_id:
+        raise ReadError(f"{table.path}: first_id is {first_id}, but ids begin at {least}")
+    kept = table.refuse(
+        (array[:, [0, 0, 1]] == array[:, [1, 2, 2]]).any(axis=1),
+        lambda i: f"{array[i].tolist()} names an item twice",
+        "the items of a row must differ",
+        kind="repeated",
+    )
+    array = array if kept is None else array[kept]
+    if first_id == 0:
+        return Triplets(array, participant=participants(table))
+    labels = range(first_id, int(array.max()) + 1)
+    return Triplets(array - first_id, labels=labels, participant=participants(table))
+
+
+LAYOUT = Layout(
+    "plain",
+    "anchor, near, far; optional weight, participant, answer",
+    matches,
+    parse,
+    (ROLES,),
+    (WIDE_PLAIN,),
+    "if the second is nearer to the first than the third",
+)

@@ -1,0 +1,51 @@
+"""Plain questions with a response: anchor, first, second, and the nearer item or a code for it."""
+
+import numpy as np
+
+from ordinate.data import answers
+from ordinate.data.triplets import Triplets
+from ordinate.files.readers._choice import chosen
+from ordinate.files.readers._layout import Layout, Options, extras
+from ordinate.files.readers._names import WIDE_PAIRS
+from ordinate.files.readers._table import Roles, Table
+
+ROLES = {
+    "anchor": ("anchor", "a", "target"),
+    "first": ("first", "b", "left"),
+    "second": ("second", "c", "right"),
+}
+RESPONSE = {"response": ("response", "choice")}
+WINNER = {"winner": ("winner",)}
+
+
+def matches(table: Table) -> bool:
+    """Three items and one answer, by name."""
+    return table.has({**ROLES, **WINNER}) or table.has({**ROLES, **RESPONSE})
+
+
+def parse(table: Table, options: Options) -> Triplets:
+    """Read the answer as an item or a code; which one the file must make plain."""
+    named = table.has(WINNER)
+    return by_winner(table, options, ROLES, WINNER if named else RESPONSE, named=named)
+
+
+def by_winner(
+    table: Table, options: Options, roles: Roles, winner: Roles, *, named: bool = True
+) -> Triplets:
+    """Read three items and the nearer one of the last two, or its place."""
+    (picked,) = table.places(winner)
+    items, position = chosen(table, options, table.places(roles), picked, named=named, first=1)
+    sign = np.where(position == 1, 1, -1)
+    return answers.responses(*items.columns(), sign=sign, **extras(table, items, options))
+
+
+LAYOUT = Layout(
+    "response",
+    "anchor (a, target), first (b, left), second (c, right), and response (choice): the nearer "
+    "item or a code for it; or winner",
+    matches,
+    parse,
+    ({**ROLES, **RESPONSE}, {**ROLES, **WINNER}),
+    WIDE_PAIRS,
+    "if the answer tells which of the last two is nearer to the first",
+)

@@ -1,0 +1,1 @@
+"""What one block of triplets adds up to: losses, noise models, and the backends that sum them."""

@@ -1,0 +1,43 @@
+"""The kernels compiled by numba: the functions of ``numpy_``, with the same meaning.
+
+They release Python's global lock and are cached on disk. Arrays of triplets reach them read-only,
+so that each kernel is compiled once, whether the rows lie in memory or in a memory map.
+"""
+
+from ordinate.kernels.backends.numba_.columns import (
+    count_parts,
+    count_sums,
+    join_parts,
+    neighbour_sums,
+    pair_information,
+    score_sums,
+)
+from ordinate.kernels.backends.numba_.maps import curvature_sums, loss_sums, similarity_sums
+from ordinate.kernels.backends.numba_.placing import place_items
+from ordinate.kernels.backends.numba_.rows import (
+    anchor_starts,
+    count_anchors,
+    count_mentions,
+    scan_pairs,
+    scan_rows,
+    scatter_by_anchor,
+)
+
+__all__ = [
+    "anchor_starts",
+    "count_anchors",
+    "count_mentions",
+    "count_parts",
+    "count_sums",
+    "curvature_sums",
+    "join_parts",
+    "loss_sums",
+    "neighbour_sums",
+    "pair_information",
+    "place_items",
+    "scan_pairs",
+    "scan_rows",
+    "scatter_by_anchor",
+    "score_sums",
+    "similarity_sums",
+]

@@ -1,0 +1,116 @@
+"""Kernels over the comparisons of a column: pairs (near, far) of items."""
+
+import numpy as np
+
+from ordinate.kernels.backends.numba_.functions import BATCH, DOUBLE, SINGLE, filled, kernel
+from ordinate.kernels.backends.translating import blank
+
+CHUNK = 1 << 22  # rows after which sums move to double precision
+
+residual = information = blank
+
+
+@kernel
+def count_sums(pairs, weight, n_items, dtype):
+    far, near = np.zeros(n_items), np.zeros(n_items)
+    # Sums of a few million ones are exact in either precision.
+    some_far, some_near = np.zeros(n_items, dtype), np.zeros(n_items, dtype)
+    for start in range(0, pairs.shape[0], CHUNK):
+        stop = min(start + CHUNK, pairs.shape[0])
+        if weight.shape[0] == 0:
+            for row in range(start, stop):
+                some_near[pairs[row, 0]] += 1
+                some_far[pairs[row, 1]] += 1
+        else:
+            for row in range(start, stop):
+                some_near[pairs[row, 0]] += weight[row]
+                some_far[pairs[row, 1]] += weight[row]
+        _move(some_far, far)
+        _move(some_near, near)
+    return far, near
+
+
+def score_sums(pairs, weight, scores, noise):
+    language = SINGLE if scores.dtype == np.float32 else DOUBLE
+    return filled(_score_sums, language, residual=noise.residual)(pairs, weight, scores)
+
+
+def _score_sums(pairs, weight, scores):
+    gradient = np.zeros(scores.shape[0])
+    some = np.zeros(scores.shape[0], scores.dtype)
+    pull = np.empty(BATCH, scores.dtype)
+    for start in range(0, pairs.shape[0], CHUNK):
+        stop = min(start + CHUNK, pairs.shape[0])
+        for first in range(start, stop, BATCH):
+            size = min(BATCH, stop - first)
+            batch = pairs[first : first + size]
+            for i in range(size):
+                pull[i] = scores[batch[i, 1]] - scores[batch[i, 0]]
+            for i in range(size):
+                pull[i] = residual(pull[i])
+            if weight.shape[0] > 0:
+                for i in range(size):
+                    pull[i] *= weight[first + i]
+            for i in range(size):
+                some[batch[i, 1]] += pull[i]
+                some[batch[i, 0]] -= pull[i]
+        _move(some, gradient)
+    return gradient
+
+
+def pair_information(pairs, weight, scores, noise):
+    return filled(_pair_information, information=noise.information)(pairs, weight, scores)
+
+
+def _pair_information(pairs, weight, scores):
+    found = np.empty(pairs.shape[0], scores.dtype)
+    for row in range(pairs.shape[0]):
+        found[row] = scores[pairs[row, 1]] - scores[pairs[row, 0]]
+    for row in range(pairs.shape[0]):
+        found[row] = information(found[row])
+    if weight.shape[0] > 0:
+        for row in range(pairs.shape[0]):
+            found[row] *= weight[row]
+    return found
+
+
+@kernel
+def neighbour_sums(pairs, weight, values):
+    sums = np.zeros(values.shape[0], values.dtype)
+    for row in range(pairs.shape[0]):
+        near, far = pairs[row, 0], pairs[row, 1]
+        sums[far] += weight[row] * values[near]
+        sums[near] += weight[row] * values[far]
+    return sums
+
+
+@kernel
+def _move(some, total):
+    for i in range(total.shape[0]):
+        total[i] += some[i]
+        some[i] = 0
+
+
+@kernel
+def count_parts(pairs, n_items, n_compared):
+    return join_parts(pairs, np.arange(n_items, dtype=np.uint32), n_compared)
+
+
+@kernel
+def join_parts(pairs, parent, n_parts):
+    for row in range(pairs.shape[0]):
+        a, b = _root(parent, pairs[row, 0]), _root(parent, pairs[row, 1])
+        if a != b:
+            parent[a] = b
+            n_parts -= 1
+            if n_parts == 1:
+                break
+    return n_parts
+
+
+@kernel
+def _root(parent, item):
+    while parent[item] != item:
+        parent[item] = parent[parent[item]]
+        item = parent[item]
+    return item

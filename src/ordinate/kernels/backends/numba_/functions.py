@@ -1,0 +1,210 @@
+"""What kernels are made of: how they are compiled, and the functions that formulas are written in.
+
+None but those of the normal distribution has a branch or a library call, so that loops vectorise.
+"""
+
+import math
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ordinate.kernels.backends.translating import Language, fill, spelt_out
+
+# Fusing multiply and add, and leaving division by zero to IEEE, lets loops vectorise.
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+kernel = njit(cache=True, **OPTIONS)
+function = njit(forceinline=True, **OPTIONS)  # part of a loop, which a call would not let vectorise
+
+BATCH = 256  # rows whose numbers stay in the first-level cache between the steps of a kernel
+LOG_2 = math.log(2)
+LOG2_E = 1 / LOG_2
+SERIES = tuple(LOG_2**k / math.factorial(k) for k in range(13))
+F32 = np.float32
+SINGLE_LOG2_E = F32(LOG2_E)
+SINGLE_SERIES = tuple(F32(term) for term in SERIES[:7])
+SQRT_2 = math.sqrt(2)
+SQRT_PI = math.sqrt(math.pi)
+SMALLEST = np.finfo(np.float64).tiny
+MANTISSA_BITS = np.int64((1 << 52) - 1)
+SQRT_HALF_BITS = np.float64(math.sqrt(0.5)).view(np.int64)
+
+
+@function
+def ones_like(x):
+    return 1.0
+
+
+@function
+def above(x):
+    return x if x > 0.0 else 0.0
+
+
+@function
+def is_above(x):
+    return 1.0 if x > 0.0 else 0.0
+
+
+@function
+def nonzero(x):
+    return x if x > SMALLEST else SMALLEST
+
+
+@function
+def expit(x):
+    """1 / (1 + e^-x) to 1e-14.
+
+    e^-x = 2^k 2^r, k whole and |r| <= 1/2: a power series for 2^r, and k in the exponent's bits.
+    """
+    x = -x * LOG2_E
+    x = x if x < 1000.0 else 1000.0
+    x = x if x > -1000.0 else -1000.0
+    k = np.int64(math.floor(x + 0.5))
+    r = x - k
+    power = SERIES[12]
+    power = power * r + SERIES[11]
+    power = power * r + SERIES[10]
+    power = power * r + SERIES[9]
+    power = power * r + SERIES[8]
+    power = power * r + SERIES[7]
+    power = power * r + SERIES[6]
+    power = power * r + SERIES[5]
+    power = power * r + SERIES[4]
+    power = power * r + SERIES[3]
+    power = power * r + SERIES[2]
+    power = power * r + SERIES[1]
+    power = power * r + 1.0
+    scale = np.int64((k + np.int64(1023)) << np.int64(52)).view(np.float64)
+    return 1.0 / (1.0 + power * scale)
+
+
+@function
+def single_expit(x):
+    """The same in single precision, to 1e-7, with half the terms in half the space."""
+    x = -F32(x) * SINGLE_LOG2_E
+    x = x if x < F32(125) else F32(125)
+    x = x if x > F32(-125) else F32(-125)
+    k = np.int32(math.floor(x + F32(0.5)))
+    r = x - F32(k)
+    power = SINGLE_SERIES[6]
+    power = power * r + SINGLE_SERIES[5]
+    power = power * r + SINGLE_SERIES[4]
+    power = power * r + SINGLE_SERIES[3]
+    power = power * r + SINGLE_SERIES[2]
+    power = power * r + SINGLE_SERIES[1]
+    power = power * r + F32(1)
+    scale = np.int32((k + np.int32(127)) << np.int32(23)).view(np.float32)
+    return F32(1) / (F32(1) + power * scale)
+
+
+@function
+def softplus(x):
+    """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), from 1 / (1 + e^-x), which slopes need as well.
+
+    The logarithm is found by the series of the inverse hyperbolic tangent.
+    """
+    slope = expit(x)
+    q = slope if slope < 0.5 else 1.0 - slope
+    s = q / (2.0 - q)
+    t = s * s
+    series = 1 / 23.0
+    series = series * t + 1 / 21.0
+    series = series * t + 1 / 19.0
+    series = series * t + 1 / 17.0
+    series = series * t + 1 / 15.0
+    series = series * t + 1 / 13.0
+    series = series * t + 1 / 11.0
+    series = series * t + 1 / 9.0
+    series = series * t + 1 / 7.0
+    series = series * t + 1 / 5.0
+    series = series * t + 1 / 3.0
+    series = series * t + 1.0
+    return 2.0 * s * series + above(x)
+
+
+@function
+def log(x):
+    """Logarithm of a positive normal number to 1e-15, without a branch.
+
+    x = 2^k f with f between sqrt(1/2) and sqrt(2), read off the bits; log f by the same series.
+    """
+    bits = np.float64(x).view(np.int64) - SQRT_HALF_BITS
+    k = bits >> np.int64(52)
+    f = np.int64((bits & MANTISSA_BITS) + SQRT_HALF_BITS).view(np.float64)
+    s = (f - 1.0) / (f + 1.0)
+    t = s * s
+    series = 1 / 19.0
+    series = series * t + 1 / 17.0
+    series = series * t + 1 / 15.0
+    series = series * t + 1 / 13.0
+    series = series * t + 1 / 11.0
+    series = series * t + 1 / 9.0
+    series = series * t + 1 / 7.0
+    series = series * t + 1 / 5.0
+    series = series * t + 1 / 3.0
+    series = series * t + 1.0
+    return k * LOG_2 + 2.0 * s * series
+
+
+@function
+def erfcx(x):
+    """e^(x^2) erfc(x); far out, where erfc vanishes, by its asymptotic series to 1e-14."""
+    if x < 26.0:
+        return math.exp(x * x) * math.erfc(x)
+    t = 1 / (2 * x * x)
+    return (1 - t * (1 - t * (3 - t * (15 - t * (105 - t * 945))))) / (x * SQRT_PI)
+
+
+@function
+def log_ndtr(x):
+    """Logarithm of Phi(x) = erfc(-x / sqrt(2)) / 2, or of 1 - Phi(-x) where Phi(x) is almost 1."""
+    if x > 0.0:
+        return math.log1p(-0.5 * math.erfc(x / SQRT_2))
+    if x > -36.0:
+        return math.log(0.5 * math.erfc(-x / SQRT_2))
+    return math.log(0.5 * erfcx(-x / SQRT_2)) - 0.5 * x * x
+
+
+FUNCTIONS = {
+    "above": above,
+    "erfcx": erfcx,
+    "expit": expit,
+    "is_above": is_above,
+    "log": log,
+    "log_ndtr": log_ndtr,
+    "nonzero": nonzero,
+    "ones_like": ones_like,
+    "softplus": softplus,
+    "sqrt": math.sqrt,
+}
+DOUBLE = Language(FUNCTIONS, function)
+SINGLE = DOUBLE._replace(functions=FUNCTIONS | {"expit": single_expit})
+
+_filled: dict[tuple, Any] = {}
+_lock = Lock()
+
+
+def filled(kernel_with_blanks, language=DOUBLE, **formulas):
+    """Return the kernel compiled with formulas in its blanks: the same whenever it is asked for."""
+    key = kernel_with_blanks, language is SINGLE, *formulas.values()
+    with _lock:  # threads that ask at once must not each compile their own
+        if key not in _filled:
+            _filled[key] = _cached_by_formulas(kernel_with_blanks, language, formulas)
+    return _filled[key]
+
+
+def _cached_by_formulas(kernel_with_blanks, language, formulas):
+    """Compile for a cache on disk that notices when a formula, or a function above, changes.
+
+    numba knows a cached kernel by its name and by when its own file was written, so that the name
+    must tell what else it is made of.
+    """
+    said = [str(language is SINGLE), *map(spelt_out, formulas.values())]
+    made_of = blake2b(Path(__file__).read_bytes() + "\n".join(said).encode(), digest_size=8)
+    blanks = {name: language.translate(formula) for name, formula in formulas.items()}
+    whole = fill(kernel_with_blanks, blanks)
+    whole.__qualname__ += f"-{made_of.hexdigest()}"
+    return kernel(whole)

@@ -1,0 +1,140 @@
+"""Kernels over triplets, given a map: losses, curvature, similarities."""
+
+import numpy as np
+
+from ordinate.kernels.backends import numpy_
+from ordinate.kernels.backends.numba_.functions import BATCH, filled, kernel
+from ordinate.kernels.backends.translating import blank
+
+link = link_slope = penalty = penalty_slope = blank
+
+
+def loss_sums(rows, weight, points, loss):
+    compiled = filled(
+        _loss_sums,
+        link=loss.link.value,
+        link_slope=loss.link.slope,
+        penalty=loss.penalty.value,
+        penalty_slope=loss.penalty.slope,
+    )
+    return compiled(rows, weight, points, loss.link_shape, loss.penalty_shape, loss.margin)
+
+
+def _loss_sums(rows, weight, points, link_shape, penalty_shape, margin):
+    gradient = np.zeros(points.shape)
+    value = 0.0
+    near, far = np.empty(BATCH), np.empty(BATCH)
+    slope, cost = np.empty(BATCH), np.empty(BATCH)
+    for first in range(0, rows.shape[0], BATCH):
+        size = min(BATCH, rows.shape[0] - first)
+        batch = rows[first : first + size]
+        _distances(batch, points, near, far)
+        for i in range(size):
+            u, v = near[i], far[i]
+            slope[i] = link(u, *link_shape) - link(v, *link_shape) + margin
+            near[i], far[i] = link_slope(u, *link_shape), link_slope(v, *link_shape)
+        for i in range(size):
+            z = slope[i]
+            cost[i], slope[i] = penalty(z, *penalty_shape), penalty_slope(z, *penalty_shape)
+        if weight.shape[0] > 0:
+            for i in range(size):
+                slope[i] *= weight[first + i]
+                cost[i] *= weight[first + i]
+        for i in range(size):
+            value += cost[i]
+            near[i] *= 2 * slope[i]
+            far[i] *= 2 * slope[i]
+        _pull_and_push(batch, points, near, far, gradient)
+    return value, gradient
+
+
+def curvature_sums(rows, weight, points, loss):
+    # Few rows tell a curvature: NumPy works out their terms, sparing a second compiled copy.
+    curvature, square, pull, push = numpy_.curvature_terms(rows, weight, points, loss)
+    return _outer_sums(rows, curvature, square, pull, push, points.shape[0])
+
+
+@kernel
+def _outer_sums(rows, curvature, square, pull, push, n):
+    d = pull.shape[1]
+    blocks, spread = np.zeros((n, d, d)), np.zeros((n, d, d))
+    change = np.empty((3, d))
+    for row in range(rows.shape[0]):
+        for a in range(d):
+            change[0, a] = pull[row, a] - push[row, a]
+            change[1, a] = -pull[row, a]
+            change[2, a] = push[row, a]
+        for k in range(3):
+            item = rows[row, k]
+            for a in range(d):
+                for b in range(d):
+                    outer = change[k, a] * change[k, b]
+                    blocks[item, a, b] += curvature[row] * outer
+                    spread[item, a, b] += square[row] * outer
+    return blocks, spread
+
+
+@kernel
+def similarity_sums(rows, weight, vectors):
+    product = np.zeros(vectors.shape, vectors.dtype)
+    w = np.ones(1, vectors.dtype)
+    for row in range(rows.shape[0]):
+        anchor, near, far = rows[row, 0], rows[row, 1], rows[row, 2]
+        if weight.shape[0] > 0:
+            w[0] = weight[row]
+        # A loop for each item that changes: the compiler cannot know that they differ.
+        for k in range(vectors.shape[1]):
+            product[anchor, k] += w[0] * (vectors[far, k] - vectors[near, k])
+        for k in range(vectors.shape[1]):
+            product[far, k] += w[0] * vectors[anchor, k]
+        for k in range(vectors.shape[1]):
+            product[near, k] -= w[0] * vectors[anchor, k]
+    return product
+
+
+@kernel
+def _distances(batch, points, near, far):
+    """Squared distances from the anchors; maps in the plane are worth a loop of their own."""
+    d = points.shape[1]
+    if d == 2:
+        for i in range(batch.shape[0]):
+            anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
+            x, y = points[anchor, 0], points[anchor, 1]
+            near[i] = (x - points[j, 0]) ** 2 + (y - points[j, 1]) ** 2
+            far[i] = (x - points[k, 0]) ** 2 + (y - points[k, 1]) ** 2
+        return
+    for i in range(batch.shape[0]):
+        anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
+        u, v = 0.0, 0.0
+        for a in range(d):
+            x = points[anchor, a]
+            u += (x - points[j, a]) ** 2
+            v += (x - points[k, a]) ** 2
+        near[i], far[i] = u, v
+
+
+@kernel
+def _pull_and_push(batch, points, near, far, gradient):
+    """Add to the gradient what triplets do, given the derivatives by their distances, doubled."""
+    d = points.shape[1]
+    if d == 2:
+        for i in range(batch.shape[0]):
+            anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
+            x, y = points[anchor, 0], points[anchor, 1]
+            pull_x, pull_y = near[i] * (x - points[j, 0]), near[i] * (y - points[j, 1])
+            push_x, push_y = far[i] * (x - points[k, 0]), far[i] * (y - points[k, 1])
+            gradient[anchor, 0] += pull_x - push_x
+            gradient[anchor, 1] += pull_y - push_y
+            gradient[j, 0] -= pull_x
+            gradient[j, 1] -= pull_y
+            gradient[k, 0] += push_x
+            gradient[k, 1] += push_y
+        return
+    for i in range(batch.shape[0]):
+        anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
+        for a in range(d):
+            x = points[anchor, a]
+            pull, push = near[i] * (x - points[j, a]), far[i] * (x - points[k, a])
+            gradient[anchor, a] += pull - push
+            gradient[j, a] -= pull
+            gradient[k, a] += push

@@ -1,0 +1,272 @@
+"""The kernels in plain NumPy: the reference for every other backend.
+
+Those that run on a device take torch tensors as well, for ``torch_`` to share.
+"""
+
+import numpy as np
+
+from ordinate._base.arrays import add_at, beside, copy, count_in, keep, namespace
+from ordinate._base.threads import blocks
+from ordinate.kernels.formulas import Noise
+from ordinate.kernels.losses import Loss
+
+PLACING_STEPS = 3
+HALVINGS = 5
+DAMPING = 1e-9  # relative to the curvature: points on a line through all landmarks stay on it
+TINY = 1e-300
+
+
+def scan_rows(rows: np.ndarray, n_items: int) -> tuple[int, int, int, bool]:
+    """Look for rows that are not triplets: an id outside ``0..n_items-1``, or two equal ids.
+
+    Returns the number of bad rows, the index of the first (-1 if none), the largest id, and whether
+    the anchors are in order.
+    """
+    anchor, near, far = rows.T
+    bad = ((rows < 0) | (rows >= n_items)).any(axis=1)
+    bad |= (anchor == near) | (anchor == far) | (near == far)
+    n_bad = int(np.count_nonzero(bad))
+    in_order = bool((anchor[1:] >= anchor[:-1]).all())
+    return n_bad, int(bad.argmax()) if n_bad else -1, int(rows.max()), in_order
+
+
+def scan_pairs(pairs: np.ndarray, anchor: int, n_items: int) -> int:
+    """Count the pairs (m, 2), contiguous uint32, that make no triplet with an anchor."""
+    near, far = pairs.T
+    bad = (pairs >= n_items).any(axis=1) | (near == far) | (near == anchor) | (far == anchor)
+    return int(np.count_nonzero(bad))
+
+
+def count_anchors(rows: np.ndarray, n_items: int) -> np.ndarray:
+    """Count the rows of each anchor."""
+    return np.bincount(rows[:, 0], minlength=n_items)
+
+
+def count_mentions(rows: np.ndarray, n_items: int) -> np.ndarray:
+    """Count the rows that each item occurs in, as an anchor and otherwise: an array (2, n)."""
+    anchor, near, far = rows.T
+    others = np.bincount(near, minlength=n_items) + np.bincount(far, minlength=n_items)
+    return np.array([np.bincount(anchor, minlength=n_items), others])
+
+
+def anchor_starts(rows: np.ndarray, n_items: int) -> np.ndarray:
+    """Find the first row of each anchor, and the end, in rows whose anchors are in order."""
+    return np.searchsorted(rows[:, 0], np.arange(n_items + 1))
+
+
+def scatter_by_anchor(
+    rows: np.ndarray, values: np.ndarray, free: np.ndarray, out: np.ndarray
+) -> None:
+    """Write each row's ``values`` (m, k) to the next free place of its anchor in ``out``.
+
+    ``free`` (n_items,) holds those places and is moved on.
+    """
+    anchor = rows[:, 0]
+    sorting = np.argsort(anchor, kind="stable")
+    counts = np.bincount(anchor, minlength=len(free))
+    rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    out[free[anchor[sorting]] + rank] = values[sorting]
+    free += counts
+
+
+def count_sums(
+    pairs: np.ndarray, weight: np.ndarray, n_items: int, dtype: type
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count how often each item was far and how often near among ``pairs`` (m, 2) of near, far.
+
+    An empty ``weight`` counts every pair once. ``dtype`` is that of the other backends' sums.
+    """
+    near, far = pairs.T
+    w = weight if len(weight) else None
+    return count_in(far, w, n_items), count_in(near, w, n_items)
+
+
+def score_sums(
+    pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: Noise
+) -> np.ndarray:
+    """Gradient of the log-likelihood of ``scores`` (n,): sum of log f(far - near) over pairs."""
+    near, far = pairs.T
+    residual = noise.residual(scores[far] - scores[near])
+    if len(weight):
+        residual = residual * weight
+    n = len(scores)
+    return count_in(far, residual, n) - count_in(near, residual, n)
+
+
+def pair_information(
+    pairs: np.ndarray, weight: np.ndarray, scores: np.ndarray, noise: Noise
+) -> np.ndarray:
+    """Expected curvature that each pair adds to the log-likelihood of ``scores``."""
+    near, far = pairs.T
+    information = noise.information(scores[far] - scores[near])
+    return information * weight if len(weight) else information
+
+
+def neighbour_sums(pairs: np.ndarray, weight: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """For each item, the sum of its opponents' ``values`` (n,) times the ``weight`` of the pair."""
+    near, far = pairs.T
+    n = len(values)
+    return count_in(far, weight * values[near], n) + count_in(near, weight * values[far], n)
+
+
+def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
+    """Count the connected parts of the ``n_compared`` items that occur in ``pairs``."""
+    parent, n_parts = np.arange(n_items, dtype=np.uint32), n_compared
+    for part in blocks(len(pairs), max(16 * n_items, 1 << 20)):  # the first is enough as a rule
+        n_parts = join_parts(pairs[part], parent, n_parts)
+        if n_parts == 1:
+            break
+    return n_parts
+
+
+def join_parts(pairs: np.ndarray, parent: np.ndarray, n_parts: int) -> int:
+    """Join parts of items that ``pairs`` connect; return how many of ``n_parts`` are left.
+
+    ``parent`` (n_items,) names for each item another of its part, and is changed.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(parent)
+    ends = np.concatenate([pairs.T.astype(np.int64), [np.arange(n), parent]], axis=1)
+    graph = coo_array((np.ones(ends.shape[1]), ends), shape=(n, n))
+    before = connected_components(
+        coo_array((np.ones(n), (np.arange(n), parent)), shape=(n, n)), directed=False
+    )[0]
+    after, part = connected_components(graph, directed=False)
+    parent[:] = np.unique(part, return_index=True)[1][part]
+    return int(n_parts - before + after)
+
+
+def place_items(
+    points: np.ndarray, landmarks: np.ndarray, distances: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Move points (n, d) to where their squared distances to the landmarks (l, d) fit best.
+
+    Minimises, for each point x, the sum over landmarks z of weight times the square of
+    ``distance - |x - z|^2`` by Gauss-Newton steps, halved until the sum falls.
+    """
+    xp, x = namespace(points), copy(points)
+    given = landmarks, distances, weight, beside(points, DAMPING * np.eye(points.shape[1]))
+    cost, gradient, curvature = _placement(x, *given)
+    for _ in range(PLACING_STEPS):
+        step = _solve(curvature, gradient)
+        for _ in range(HALVINGS):
+            new_cost, new_gradient, new_curvature = _placement(x + step, *given)
+            better = new_cost < cost
+            x = xp.where(better[:, None], x + step, x)
+            cost = xp.where(better, new_cost, cost)
+            gradient = xp.where(better[:, None], new_gradient, gradient)
+            curvature = xp.where(better[:, None, None], new_curvature, curvature)
+            step = keep(step / 2, ~better[:, None])
+            if better.all():
+                break
+    return x
+
+
+def _placement(
+    x: np.ndarray,
+    landmarks: np.ndarray,
+    distances: np.ndarray,
+    weight: np.ndarray,
+    damping: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    away = x[:, None, :] - landmarks
+    squared = (away**2).sum(axis=2)
+    error = distances - squared
+    pulled = (4 * weight)[:, :, None] * away
+    gradient = 0.5 * (error[:, :, None] * pulled).sum(axis=1)
+    curvature = (pulled[:, :, :, None] * away[:, :, None, :]).sum(axis=1)
+    size = 4 * (weight * squared).sum(axis=1) + TINY  # its trace
+    curvature += size[:, None, None] * damping
+    return (weight * error**2).sum(axis=1), gradient, curvature
+
+
+def _solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solve A x = b for many small positive definite A (n, d, d) at once, by elimination.
+
+    A step of it for all n together: libraries solve them one by one, which takes longer.
+    """
+    d = b.shape[1]
+    rows = [[A[:, i, j] for j in range(d)] + [b[:, i]] for i in range(d)]
+    for i in range(d):
+        for k in range(i + 1, d):
+            factor = rows[k][i] / rows[i][i]
+            rows[k] = [p - factor * q for p, q in zip(rows[k], rows[i], strict=True)]
+    x: list[np.ndarray] = []
+    for i in reversed(range(d)):
+        known = sum(p * q for p, q in zip(rows[i][d - 1 : i : -1], x, strict=True))
+        x.append((rows[i][d] - known) / rows[i][i])
+    return namespace(b).stack(x[::-1], 1)
+
+
+def loss_sums(
+    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
+) -> tuple[float, np.ndarray]:
+    """Value and gradient (n, d) of a loss, summed over triplets, at ``points`` (n, d)."""
+    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, loss)
+    penalty, shape = loss.penalty, loss.penalty_shape
+    value, slope = penalty.value(z, *shape), penalty.slope(z, *shape)
+    if len(weight):
+        value, slope = value * weight, slope * weight
+    pull = 2 * (slope * slope_near)[:, None] * to_near
+    push = 2 * (slope * slope_far)[:, None] * to_far
+    gradient = namespace(points).zeros_like(points)
+    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
+        add_at(gradient, item, change)
+    return float(value.sum()), gradient
+
+
+def curvature_sums(
+    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each item's block (d, d) of a loss's curvature, and of its gradients' outer products.
+
+    Both are sums over triplets of a weight times the outer product of the derivative of z, the
+    penalty's argument: the curvature of the penalty, and the square of its slope.
+    """
+    curvature, square, pull, push = curvature_terms(rows, weight, points, loss)
+    blocks = namespace(points).zeros_like(points[:, :, None] * points[:, None, :])
+    spread = copy(blocks)
+    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
+        outer = change[:, :, None] * change[:, None, :]
+        add_at(blocks, item, curvature[:, None, None] * outer)
+        add_at(spread, item, square[:, None, None] * outer)
+    return blocks, spread
+
+
+def curvature_terms(
+    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Per triplet: the penalty's curvature and squared slope, and z's derivatives by near and far.
+
+    The derivatives (m, d) are those of the link by the anchor's coordinates.
+    """
+    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, loss)
+    penalty, shape = loss.penalty, loss.penalty_shape
+    curvature, square = penalty.curvature(z, *shape), penalty.slope(z, *shape) ** 2
+    if len(weight):
+        # A row seen w times adds w independent gradients.
+        curvature, square = curvature * weight, square * weight
+    return curvature, square, 2 * slope_near[:, None] * to_near, 2 * slope_far[:, None] * to_far
+
+
+def similarity_sums(rows: np.ndarray, weight: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Product of S + S' with ``vectors`` (n, k), S_ij = times j was far from i minus times near."""
+    anchor, near, far = rows.T
+    w = weight[:, None] if len(weight) else 1.0
+    product = namespace(vectors).zeros_like(vectors)
+    add_at(product, anchor, w * (vectors[far] - vectors[near]))
+    add_at(product, far, w * vectors[anchor])
+    add_at(product, near, -w * vectors[anchor])
+    return product
+
+
+def _triplet_terms(
+    rows: np.ndarray, points: np.ndarray, loss: Loss
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    anchor, near, far = rows.T
+    to_near, to_far = points[anchor] - points[near], points[anchor] - points[far]
+    u, v = (to_near**2).sum(axis=1), (to_far**2).sum(axis=1)
+    slope, shape = loss.link.slope, loss.link_shape
+    return to_near, to_far, slope(u, *shape), slope(v, *shape), loss.argument(u, v)

@@ -1,0 +1,80 @@
+"""Stores: where the triplets live, and what runs a pass over them.
+
+A pass adds up a kernel's result over fixed parts of the rows, in a fixed order: the sums are the
+same, bit for bit, on any number of threads. On a GPU that is so where asked for.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ordinate._base.memory import in_words
+from ordinate.data.triplets import Triplets
+from ordinate.passes import device as device_module
+from ordinate.passes.columns import MemoryColumns
+from ordinate.passes.contract import ColumnStore, TripletStore
+from ordinate.passes.device import DeviceColumns, DeviceTriplets
+from ordinate.passes.device_blocks import SentColumns, SentTriplets
+from ordinate.passes.streamed_columns import StreamedColumns
+from ordinate.passes.streamed_triplets import StreamedTriplets
+from ordinate.passes.triplets import NO_WEIGHT, MemoryTriplets
+
+__all__ = [
+    "NO_WEIGHT",
+    "ColumnStore",
+    "DeviceColumns",
+    "DeviceTriplets",
+    "MemoryColumns",
+    "MemoryTriplets",
+    "SentColumns",
+    "SentTriplets",
+    "StreamedColumns",
+    "StreamedTriplets",
+    "TripletStore",
+    "columns_of",
+    "store_of",
+]
+
+
+def store_of(
+    triplets: Any, backend: str = "auto", device: str = "cpu", precision: str = "double"
+) -> TripletStore:
+    """Return the store of all triplets: in memory for a table, streamed for a file, or on a device.
+
+    What does not fit on a device is sent there anew for every pass. ``precision`` is that of terms
+    on a device.
+    """
+    kind = MemoryTriplets if isinstance(triplets, Triplets) else StreamedTriplets
+    host = kind.from_triplets(triplets, backend)
+    if device == "cpu":
+        return host
+    if _fits(device, len(host) * (12 + 8 * host.weighted)):
+        return DeviceTriplets.of(host, device, precision)
+    return SentTriplets(host, device, precision)
+
+
+def columns_of(
+    triplets: Any, landmarks: np.ndarray, backend: str = "auto", device: str = "cpu"
+) -> ColumnStore:
+    """Return the columns of landmarks, where :func:`store_of` would put the triplets."""
+    kind = MemoryColumns if isinstance(triplets, Triplets) else StreamedColumns
+    host = kind.from_triplets(triplets, landmarks, backend)
+    if device == "cpu":
+        return host
+    if _fits(device, int(host.sizes.sum()) * (8 + 8 * host.weighted)):
+        return DeviceColumns.of(host, device)
+    return SentColumns(host, device)
+
+
+def _fits(device: str, n_bytes: int) -> bool:
+    """Whether comparisons fit on a device; warns if not."""
+    if device_module.has_room(device, n_bytes):
+        return True
+    warnings.warn(
+        f"the comparisons take {in_words(n_bytes)}, more than {device} has room for: they are sent "
+        "there anew for every pass, which takes longer",
+        UserWarning,
+        stacklevel=2,
+    )
+    return False

@@ -1,0 +1,264 @@
+"""The folder that a fit leaves behind: coordinates, figures, a report, and how they were made."""
+
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ordinate import __version__
+from ordinate._base.writing import whole_file
+from ordinate.data.advice import Problem, ranked
+from ordinate.data.summary import Summary
+from ordinate.estimators.saving import write_model
+from ordinate.evaluation.analysis import Analysis
+from ordinate.evaluation.held_out import BETTER
+from ordinate.figures.plotting import plot_map, save
+from ordinate.figures.report import html_report
+from ordinate.files.maps import write_map
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
+BLOCK = 1 << 22
+
+
+class Story(NamedTuple):
+    """All that is told about a map beside the map itself.
+
+    Attributes
+    ----------
+    title : str
+    method : str
+    reason : str
+        Why this method.
+    settings : dict
+        Every option of the fit.
+    source : dict
+        File, layout, rows, hash.
+    notes : list of str
+        What was dropped, and why.
+    problems : list of Problem
+    summary : Summary
+    seconds : dict of str to float
+        Time of each stage.
+    command : str
+    """
+
+    title: str
+    method: str
+    reason: str
+    settings: dict[str, Any]
+    source: dict[str, Any]
+    notes: list[str]
+    problems: list[Problem]
+    summary: Summary
+    seconds: dict[str, float]
+    command: str
+
+
+class Looks(NamedTuple):
+    """How items look: pictures by label, columns, which gives colours, names, other options."""
+
+    images: Mapping[str, Path] | None = None
+    columns: Mapping[str, list] = {}
+    colour_name: str | None = None
+    names: list | None = None
+    drawing: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def colour(self) -> list | None:
+        """The values to colour by."""
+        return None if self.colour_name is None else self.columns[self.colour_name]
+
+    def beside_ours(self) -> "Looks":
+        """The same, each column with a name that none of a map's own has."""
+        names: dict[str | None, str] = {}
+        for name, values in self.columns.items():
+            shown = name == "name" and values == self.names
+            free = name if shown else _free_name(name)
+            while free in names.values():
+                free = f"items_{free}"
+            names[name] = free
+        columns = {names[name]: values for name, values in self.columns.items()}
+        return self._replace(columns=columns, colour_name=names.get(self.colour_name))
+
+
+def write_run(
+    folder: Path,
+    analysis: Analysis,
+    story: Story,
+    looks: Looks,
+    tell: Callable[[str], None] = lambda stage: None,
+) -> dict[str, Any]:
+    """Write all files into a folder; return what went into ``run.json``."""
+    model = analysis.model
+    labels = [str(label) for label in model.labels_]
+    columns: dict[str, Any] = {
+        "triplets": analysis.triplets_per_item,
+        "accuracy": analysis.accuracy_per_item.round(4),
+    }
+    looks = looks.beside_ours()
+    named = {} if looks.names is None else {"name": looks.names}
+    more = columns | named | dict(looks.columns)
+    write_map(folder / "embedding.csv", labels, model.embedding_, more)
+    write_model(folder / "model.json", model)
+    tell("figure")
+    figure = plot_map(
+        model.embedding_,
+        labels,
+        names=looks.names,
+        images=looks.images,
+        colour=looks.colour,
+        colour_name=looks.colour_name,
+        caption=caption(analysis, story),
+        **looks.drawing,
+    )
+    save(figure, folder / "embedding.png")
+    save(figure, folder / "embedding.svg")
+    tell("report")
+    with whole_file(folder / "report.html") as path:
+        path.write_text(_page(analysis, story, looks, columns, labels), encoding="utf-8")
+    tell("record")
+    record = describe(analysis, story)
+    with whole_file(folder / "run.json") as path:
+        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+        path.write_text(text + "\n", encoding="utf-8")
+    return record
+
+
+def caption(analysis: Analysis, story: Story) -> str:
+    """What the map is, and how good it is."""
+    text = (
+        f"{len(analysis.model.labels_):,} items by {story.method.upper()} from "
+        f"{story.summary.n_rows:,} triplets."
+    )
+    held_out = analysis.held_out
+    if held_out is None:
+        return text
+    warned = "" if held_out.verdict == BETTER else f": {held_out.verdict}"
+    return f"{text} Held-out accuracy {held_out}{warned}."
+
+
+def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
+    """Return everything that makes the run repeatable, as plain values for JSON."""
+    model, held_out = analysis.model, analysis.held_out
+    result = {
+        "n_items": len(model.labels_),
+        "n_components": int(model.embedding_.shape[1]),
+        "n_without_place": int(np.isnan(model.embedding_).any(axis=1).sum()),
+        "converged": bool(model.converged_),
+        "loss": _number(getattr(model, "loss_", None)),
+        "n_iterations": getattr(model, "n_iter_", None),
+        "n_passes": _number(getattr(model, "n_passes_", None)),
+        "start": getattr(getattr(model, "start_", None), "name", None),
+    }
+    return {
+        "ordinate": __version__,
+        "command": story.command,
+        "method": story.method,
+        "why": story.reason,
+        "settings": story.settings,
+        "input": story.source,
+        "dropped": story.notes,
+        "problems": [problem._asdict() for problem in _problems(analysis, story)],
+        "data": story.summary.as_dict(),
+        "held_out": None if held_out is None else held_out._asdict(),
+        "result": result,
+        "warnings": analysis.warnings,
+        "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
+        "versions": versions(),
+    }
+
+
+def read_record(embedding: Path) -> dict[str, Any] | None:
+    """Return what is recorded of a map in ``run.json`` beside it; None where there is no record."""
+    try:
+        record = json.loads((embedding.parent / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    ours = isinstance(record, dict) and isinstance(record.get("input"), dict)
+    return record if ours and embedding.name == "embedding.csv" else None
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of what the map depends on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def fingerprint(path: str | os.PathLike) -> str:
+    """Return the SHA-256 of a file, or of the files of a folder in the order of their names."""
+    digest = hashlib.sha256()
+    path = Path(path)
+    files = [p for p in sorted(path.iterdir()) if p.is_file()] if path.is_dir() else [path]
+    for name in files:
+        with open(name, "rb") as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _page(
+    analysis: Analysis,
+    story: Story,
+    looks: Looks,
+    columns: dict[str, Any],
+    labels: list[str],
+) -> str:
+    facts = {
+        "command": story.command,
+        "method": f"{story.method}: {story.reason}",
+        **{f"setting: {name}": value for name, value in story.settings.items()},
+        **{f"input: {name}": value for name, value in story.source.items()},
+        **{f"dropped {k}": note for k, note in enumerate(story.notes, start=1)},
+        **{f"warning {k}": text for k, text in enumerate(analysis.warnings, start=1)},
+        **{f"seconds: {name}": f"{value:.2f}" for name, value in story.seconds.items()},
+        "ordinate": __version__,
+        **versions(),
+    }
+    held_out = analysis.held_out
+    return html_report(
+        analysis.model.embedding_,
+        labels,
+        title=story.title,
+        names=looks.names,
+        accuracy_per_item=columns["accuracy"] if analysis.held_out else None,
+        triplets_per_item=columns["triplets"],
+        images=looks.images,
+        columns=looks.columns,
+        colour=looks.colour_name,
+        participants=analysis.participants or None,
+        history=getattr(analysis.model, "history_", None),
+        summary=story.summary.lines(),
+        problems=[(p.severity, p.what, p.remedy) for p in _problems(analysis, story)],
+        facts={name: str(value) for name, value in facts.items()},
+        held_out=None
+        if held_out is None
+        else {
+            "accuracy": held_out.accuracy,
+            "n_triplets": held_out.n_triplets,
+            "standard error": f"{held_out.error:.1%}",
+            "where": held_out.how,
+        },
+        verdict=next(((p.severity, p.what, p.remedy) for p in analysis.problems), None),
+    )
+
+
+def _problems(analysis: Analysis, story: Story) -> list[Problem]:
+    """What is wrong with the data and with the map, the worst first."""
+    return ranked([*analysis.problems, *story.problems])
+
+
+def _free_name(name: str) -> str:
+    """Return a name for a column of items that none of ours has."""
+    ours = name in ("label", "name", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
+    return f"items_{name}" if ours else name
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(value)
