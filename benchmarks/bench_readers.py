@@ -26,7 +26,7 @@ def main() -> None:
     rows = sample_triplets(sample_points(n, 2, random_state=0), m, random_state=0).rows
     named = Triplets(
         rows,
-        labels=[f"images/item-{i:05d}.jpg" for i in range(n)],
+        items=[f"images/item-{i:05d}.jpg" for i in range(n)],
         participant=np.arange(m) // 1000,
     ).to_arrow()
     numbers = Triplets(rows, n_items=n).to_arrow()

@@ -41,7 +41,7 @@ def test_few_repeats_do_not_condemn_the_data():
     ("triplets", "severity", "words"),
     [
         (Triplets([[1, 2, 3], [2, 3, 4]]), "error", "ids look 1-based"),
-        (Triplets([[0, 1, 2]], labels=list("abcd")), "warning", "1 items are in no row: d"),
+        (Triplets([[0, 1, 2]], items=list("abcd")), "warning", "1 items are in no row: d"),
         (Triplets([[0, 1, 2], [3, 4, 5]]), "error", "2 parts that share no row"),
         (asked(0.1, 100), "warning", "100 answers about 20 items are few: .* about 173"),
         (Triplets([[0, 1, 2]]), "warning", "3 items are in fewer than 3 rows: 0, 1, 2"),

@@ -9,7 +9,7 @@ from ordinate import answers
 
 
 def named(triplets):
-    return [tuple(row) for row in triplets.labels[triplets.rows]]
+    return [tuple(row) for row in triplets.items[triplets.rows]]
 
 
 def test_odd_one_out():
@@ -95,8 +95,8 @@ def test_votes():
 
 
 def test_labels_can_be_given_and_participants_counted():
-    assert answers.odd_one_out([0], [1], [2], labels=range(9)).n_items == 9
-    assert answers.ranking([0], [[1, 2]], labels=range(9)).n_items == 9
+    assert answers.odd_one_out([0], [1], [2], items=range(9)).n_items == 9
+    assert answers.ranking([0], [[1, 2]], items=range(9)).n_items == 9
     with pytest.raises(ValueError, match="participant must have one value per row: 1 rows"):
         answers.odd_one_out([0], [1], [2], participant=["a", "b"])
     with pytest.raises(ValueError, match="participant must have one value"):

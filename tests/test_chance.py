@@ -167,7 +167,7 @@ def test_answers_of_two_rows_are_not_two_proofs():
     """Each odd-one-out twice: pairs of rows agree or not together."""
     odd = random_rows(12, 400, 0)
     twice = np.concatenate([odd, odd[:, np.random.default_rng(1).permutation(3)]])
-    rows = answers.odd_one_out(*twice.T, labels=range(12))
+    rows = answers.odd_one_out(*twice.T, items=range(12))
     asked = questions(rows.rows, rows.n_items)
     apart, together = agreement(asked, None, None), agreement(asked, None, rows.answer)
     assert together.share == apart.share

@@ -82,7 +82,7 @@ def test_cells_are_told_apart(tmp_path):
         [None, 1, 3, 2, False, "#N/A"],
     ]
     reading = read(workbook(tmp_path / "a.xlsx", Data=rows))
-    assert reading.triplets.labels.tolist() == [1, 2, 3]
+    assert reading.triplets.items.tolist() == [1, 2, 3]
     assert reading.notes == [
         "2 cells are dates or times, read as text like 2024-03-01 12:00:00",
         "1 cells hold an error such as #N/A, and count as empty",
@@ -167,7 +167,7 @@ def test_what_matlab_has(tmp_path):
     fields = {"anchor": ROWS[:, :1].astype(float), "near": ROWS[:, 1], "far": ROWS[:, 2]}
     savemat(path, {"data": fields})
     assert named(read(path).triplets) == ["1|2|3", "4|3|1"]
-    assert read(path).triplets.labels.tolist() == [1, 2, 3, 4]
+    assert read(path).triplets.items.tolist() == [1, 2, 3, 4]
     savemat(path, {"data": fields, "other": {"x": 1}})
     assert named(read(path, table="data").triplets) == ["1|2|3", "4|3|1"]
     with pytest.raises(ReadError, match=r"'data' \(struct of \['anchor', 'near', 'far'\]\)"):

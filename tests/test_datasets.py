@@ -118,7 +118,7 @@ def test_food_is_fetched_once_through_a_redirect_too(server, cache):
     for _ in range(2):
         food = load_food(url=f"{server.url}/moved")
         assert food.triplets.rows.tolist() == ROWS
-        assert food.triplets.labels.tolist() == food.images == FILES
+        assert food.triplets.items.tolist() == food.images == FILES
         assert food.names == [""] * 4
         assert "does not tell which rows come from one screen" in food.notes[0]
     assert server.requests == ["/moved", "/food"]
@@ -290,13 +290,13 @@ def test_food_from_local_files(tmp_path, kind, whole_folder):
     write_food(tmp_path, kind)
     food = load_food(path)
     assert food.triplets.rows.tolist() == ROWS
-    assert food.triplets.labels.tolist() == (list(range(4)) if kind == "npy" else FILES)
+    assert food.triplets.items.tolist() == (list(range(4)) if kind == "npy" else FILES)
     assert food.triplets.answer is None
     assert len(food.notes) == 1
     (tmp_path / "items.txt").write_text(ITEMS)
     food = load_food(path)
     assert food.triplets.rows.tolist() == ROWS
-    assert food.triplets.labels.tolist() == NAMED
+    assert food.triplets.items.tolist() == NAMED
     assert food.names == ["Soup", "Pie", "Soup", ""]
     assert food.images == FILES
 
@@ -313,7 +313,7 @@ def test_the_names_give_the_order_and_items_in_no_row(tmp_path):
         "e.jpg\tCake\r\nd.jpg\tÉclair\r\nc.jpg\t\r\nb.jpg\tPie\r\na.jpg\tJam\r\n", "utf-8-sig"
     )
     food = load_food(tmp_path)
-    assert food.triplets.labels.tolist() == ["Cake", "Éclair", "c.jpg", "Pie", "Jam"]
+    assert food.triplets.items.tolist() == ["Cake", "Éclair", "c.jpg", "Pie", "Jam"]
     assert food.triplets.rows.tolist() == [[4 - i for i in row] for row in ROWS]
 
 

@@ -56,7 +56,7 @@ def test_columns_are_found_by_name(tmp_path):
     write(tmp_path, HEADER + "1,2,3\n", "1.csv")
     table = pa.table({"anchor": [1.0, 3.0], "near": [3, 2], "far": ["2", "1"]})
     pa.parquet.write_table(table, tmp_path / "2.parquet")
-    assert read(tmp_path).triplets.labels.tolist() == [1, 2, 3]
+    assert read(tmp_path).triplets.items.tolist() == [1, 2, 3]
 
 
 def test_what_is_not_read_is_told(tmp_path):

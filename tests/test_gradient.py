@@ -142,7 +142,7 @@ def test_the_papers_warm_start(data):
     assert warm.start_.name == "loe"
     assert warm.loss_ == pytest.approx(cold.loss_, rel=1e-9)
     names = [f"i{k}" for k in range(150)]
-    named = Triplets(triplets.rows, labels=names)
+    named = Triplets(triplets.rows, items=names)
     frame = pd.DataFrame(
         np.array(names)[about_landmarks.rows], columns=["anchor", "near", "far"]
     ).sample(frac=1, random_state=0)
@@ -253,7 +253,7 @@ def test_weights_count_as_repeats(data):
 def test_missing_items_have_no_place_and_are_named(data):
     _, triplets = data
     labels = [f"item {i}" for i in range(155)]
-    holes = Triplets(triplets.rows, labels=labels)
+    holes = Triplets(triplets.rows, items=labels)
     with pytest.warns(UserWarning, match=r"5 items are in no triplet.*'item 150'"):
         model = STE().fit(holes)
     assert np.isnan(model.embedding_[150:]).all()

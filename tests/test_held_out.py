@@ -28,7 +28,7 @@ def test_noise_is_called_noise(odd):
 
     def noise(seed):
         rows = questions(15, 1500, seed)
-        return answers.odd_one_out(*rows.T, labels=range(15)) if odd else Triplets(rows, n_items=15)
+        return answers.odd_one_out(*rows.T, items=range(15)) if odd else Triplets(rows, n_items=15)
 
     assert verdicts(noise)[NO_BETTER] >= 0.95 * SEEDS
 
@@ -118,7 +118,7 @@ def test_the_standard_error_is_that_of_new_answers():
     """Odd-one-out answers by chance: accuracies of a fixed map vary as each of them says."""
     points = sample_points(20, random_state=0)
     found = [
-        metrics.accuracy(points, answers.odd_one_out(*questions(20, 300, seed).T, labels=range(20)))
+        metrics.accuracy(points, answers.odd_one_out(*questions(20, 300, seed).T, items=range(20)))
         for seed in range(200)
     ]
     spread = np.std([one.accuracy for one in found])

@@ -157,7 +157,7 @@ def test_a_number_of_landmarks_is_spread_out():
 
 def test_landmarks_by_name(collected):
     labels = [f"item {i}" for i in range(40)]
-    named = Triplets(collected.rows, labels=labels)
+    named = Triplets(collected.rows, items=labels)
     wanted = ["item 5", "item 2", "item 9", "item 20", "item 0"]
     assert choose_landmarks(named, 2, wanted).tolist() == [0, 2, 5, 9, 20]
     assert choose_landmarks(collected, 2, np.array([5, 2, 9, 20, 0])).tolist() == [0, 2, 5, 9, 20]

@@ -77,7 +77,7 @@ def test_labels_survive(data):
     names = np.array([f"item {i:03d}" for i in range(200)])
     frame = pd.DataFrame(names[triplets.rows], columns=["anchor", "near", "far"])
     model = LOE(landmarks=[names[i] for i in np.unique(triplets.rows[:, 0])]).fit(frame)
-    assert model.labels_.tolist() == names.tolist()
+    assert model.items_.tolist() == names.tolist()
     assert (model.embedding_ == LOE().fit(triplets).embedding_).all()
     # Questions about a few items, named in any order, are about the same items.
     few = frame.iloc[::-1].iloc[:50]
@@ -122,7 +122,7 @@ def test_answers_that_are_chosen_from_a_grid():
         s[np.argsort(((points[s] - points[q]) ** 2).sum(axis=1) + 0.1 * rng.normal(size=12))]
         for q, s in zip(query, shown, strict=True)
     ]
-    triplets = answers.selection(query, shown, [s[:4] for s in noisy], labels=range(60))
+    triplets = answers.selection(query, shown, [s[:4] for s in noisy], items=range(60))
     model = LOE().fit(triplets)
     assert model.converged_
     assert model.n_passes_ < 40

@@ -89,7 +89,7 @@ def test_mean_field_is_close_where_opponents_are_random(model):
     # 400 comparisons per item of information about 0.2 each: a standard error near 0.11.
     assert (start - true).std() < 0.2
     exact = rank_items(
-        pairs[:, 1], pairs[:, 0], labels=range(2000), noise=model, regularization=0.0, tol=1e-6
+        pairs[:, 1], pairs[:, 0], items=range(2000), noise=model, regularization=0.0, tol=1e-6
     ).scores
     assert (start - exact).std() < 0.08
 
@@ -218,9 +218,9 @@ def test_weights_are_repeats():
     rng = np.random.default_rng(9)
     pairs = simulate_pairs(rng.normal(size=10), 200, rng)
     weight = rng.integers(1, 4, size=200)
-    weighted = rank_items(pairs[:, 1], pairs[:, 0], weight=weight, labels=range(10))
+    weighted = rank_items(pairs[:, 1], pairs[:, 0], weight=weight, items=range(10))
     repeated = np.repeat(pairs, weight, axis=0)
-    plain = rank_items(repeated[:, 1], repeated[:, 0], labels=range(10))
+    plain = rank_items(repeated[:, 1], repeated[:, 0], items=range(10))
     assert weighted.scores == pytest.approx(plain.scores, abs=1e-8)
     assert weighted.standard_errors == pytest.approx(plain.standard_errors, rel=1e-8)
     assert weighted.n_compared.tolist() == plain.n_compared.tolist()
@@ -235,7 +235,7 @@ def test_standard_errors_are_those_of_repeated_experiments(model):
     for _ in range(300):
         pairs = simulate_pairs(true, 500, rng, model)
         ranking = rank_items(
-            pairs[:, 1], pairs[:, 0], labels=range(8), noise=model, regularization=0.0, tol=1e-8
+            pairs[:, 1], pairs[:, 0], items=range(8), noise=model, regularization=0.0, tol=1e-8
         )
         z.append((ranking.scores - true) / ranking.standard_errors)
     # 2400 standardised errors: their standard deviation is known to about 0.02.
@@ -247,16 +247,16 @@ def test_standard_errors_from_the_diagonal_are_close_for_many_items():
     rng = np.random.default_rng(11)
     n = 1100
     pairs = simulate_pairs(rng.normal(size=n), 20 * n, rng)
-    beyond = rank_items(pairs[:, 1], pairs[:, 0], labels=range(n))
+    beyond = rank_items(pairs[:, 1], pairs[:, 0], items=range(n))
     kept = pairs[(pairs < 1000).all(axis=1)]
-    exact = rank_items(kept[:, 1], kept[:, 0], labels=range(1000))
+    exact = rank_items(kept[:, 1], kept[:, 0], items=range(1000))
     ratio = beyond.standard_errors[:1000] / exact.standard_errors
     assert np.median(ratio) == pytest.approx(0.95, abs=0.05)
 
 
 def test_items_never_compared_have_no_bound():
-    assert rank_items("ab", "ba", labels="abc", regularization=0.0).standard_errors[2] == np.inf
-    ranking = rank_items("ab", "ba", labels="abc", regularization=4.0)
+    assert rank_items("ab", "ba", items="abc", regularization=0.0).standard_errors[2] == np.inf
+    ranking = rank_items("ab", "ba", items="abc", regularization=4.0)
     assert ranking.scores[2] == 0
     assert 0 < ranking.standard_errors[2] <= 0.5
 

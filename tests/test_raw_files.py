@@ -149,7 +149,7 @@ def test_remedies_are_data(name, remedies, layout, rows):
     reading = read(FOLDER / name, **options)
     triplets = reading.triplets
     assert reading.layout == layout
-    assert ["|".join(map(str, row)) for row in triplets.labels[triplets.rows]] == rows
+    assert ["|".join(map(str, row)) for row in triplets.items[triplets.rows]] == rows
 
 
 def as_written(value):
@@ -159,7 +159,7 @@ def as_written(value):
 
 
 def named(triplets):
-    return ["|".join(map(str, row)) for row in triplets.labels[triplets.rows]]
+    return ["|".join(map(str, row)) for row in triplets.items[triplets.rows]]
 
 
 def write(folder, text, name="file.csv"):
@@ -334,9 +334,9 @@ def test_arrays_may_have_rows_dropped_too(tmp_path):
 
 def test_rows_that_only_bad_rows_made_text_are_numbers_again(tmp_path):
     path = write(tmp_path, "anchor,near,far\n1,2,3\n1,oops,oops\n")
-    assert read(path, drop="repeated").triplets.labels.tolist() == [1, 2, 3]
+    assert read(path, drop="repeated").triplets.items.tolist() == [1, 2, 3]
     path = write(tmp_path, "anchor,first,second,winner\n1,2,3,2\n1,2,3,oops\n1,2,3,3\n")
-    assert read(path, drop="unanswered").triplets.labels.tolist() == [1, 2, 3]
+    assert read(path, drop="unanswered").triplets.items.tolist() == [1, 2, 3]
 
 
 MARKED = [
@@ -579,7 +579,7 @@ def test_columns_keep_the_names_of_their_platform(tmp_path):
     assert len(read(FOLDER / "mturk.csv", columns=columns, drop="repeated").triplets) == 2
     columns = {"first": "stim1_id", "second": "stim2_id", "third": "stim3_id", "odd": "label"}
     reading = read(FOLDER / "meadows.csv", columns=columns, drop="repeated")
-    assert reading.triplets.labels.tolist() == ["ash", "elm", "oak", "yew"]
+    assert reading.triplets.items.tolist() == ["ash", "elm", "oak", "yew"]
 
 
 def test_odd_is_for_columns_without_names(tmp_path):

@@ -136,7 +136,7 @@ FIXTURES = [
 
 
 def named(triplets):
-    return ["|".join(map(str, row)) for row in triplets.labels[triplets.rows]]
+    return ["|".join(map(str, row)) for row in triplets.items[triplets.rows]]
 
 
 def write(folder, text, name="file.csv"):
@@ -256,13 +256,13 @@ def test_lists_in_tables(tmp_path):
 
 
 def test_text_stays_text_and_whole_numbers_become_integers(tmp_path):
-    assert read(FOLDER / "plain.csv").triplets.labels.tolist() == ["007", "NA", "oak, old"]
-    assert read(FOLDER / "bare.txt", layout="plain").triplets.labels.tolist() == [1, 2, 3]
+    assert read(FOLDER / "plain.csv").triplets.items.tolist() == ["007", "NA", "oak, old"]
+    assert read(FOLDER / "bare.txt", layout="plain").triplets.items.tolist() == [1, 2, 3]
     gaps = write(tmp_path, "anchor,near,far\n1,2.0,3\n2,3.0,1\n")
-    assert read(gaps).triplets.labels.tolist() == [1, 2, 3]
+    assert read(gaps).triplets.items.tolist() == [1, 2, 3]
     # One label that is not a number makes all of them text, the same in every column.
     mixed = write(tmp_path, "anchor,near,far\n1,2,x\n2,x,1\n")
-    assert read(mixed).triplets.labels.tolist() == ["1", "2", "x"]
+    assert read(mixed).triplets.items.tolist() == ["1", "2", "x"]
 
 
 def test_participants_times_and_weights_are_kept():
@@ -307,14 +307,14 @@ def test_arrays_hold_positions(tmp_path):
     np.save(path, rows + 1)
     with pytest.raises(ReadError, match="0 never occurs .* first_id=1 .* first_id=0"):
         read(path)
-    assert read(path, first_id=1).triplets.labels.tolist() == [1, 2, 3, 4, 5]
+    assert read(path, first_id=1).triplets.items.tolist() == [1, 2, 3, 4, 5]
     assert (read(path, first_id=1).triplets.rows == rows).all()
     assert read(path, first_id=0).triplets.n_items == 6
     with pytest.raises(ReadError, match="first_id is 2, but ids begin at 1"):
         read(path, first_id=2)
     assert len(read(path, odd="last", first_id=1).triplets) == 4
     swapped = read(path, columns={"anchor": 0, "near": 2, "far": 1}, first_id=1).triplets
-    assert swapped.labels[swapped.rows].tolist() == [[1, 3, 2], [5, 2, 3]]
+    assert swapped.items[swapped.rows].tolist() == [[1, 3, 2], [5, 2, 3]]
     assert swapped.n_items == 5
     np.save(path, rows.astype(">i8"))
     assert (read(path).triplets.rows == rows).all()
@@ -337,8 +337,8 @@ def test_arrays_hold_positions(tmp_path):
 
 def test_ids_in_text_are_labels_unless_counted(tmp_path):
     path = write(tmp_path, "anchor,near,far\n1,2,5\n")
-    assert read(path).triplets.labels.tolist() == [1, 2, 5]
-    assert read(path, first_id=1).triplets.labels.tolist() == [1, 2, 3, 4, 5]
+    assert read(path).triplets.items.tolist() == [1, 2, 5]
+    assert read(path, first_id=1).triplets.items.tolist() == [1, 2, 3, 4, 5]
     with pytest.raises(ReadError, match="first_id is 2, but the file has ids from 1"):
         read(path, first_id=2)
     with pytest.raises(ReadError, match="labels that are not integers"):
@@ -372,7 +372,7 @@ def test_answers_may_name_a_side(header, answers, layout, tmp_path):
     ]
     reading = read(write(tmp_path, "\n".join([header, *rows])))
     assert (reading.layout, named(reading.triplets)) == (layout, ["0|1|2", "0|2|1"])
-    assert reading.triplets.labels.tolist() == [0, 1, 2]
+    assert reading.triplets.items.tolist() == [0, 1, 2]
     assert dropped(reading.notes) == 1
 
 
@@ -579,7 +579,7 @@ def test_stray_answers_of_salmon_are_dropped_while_they_are_few(tmp_path):
     good = "0,1,2,2\n" * 30
     reading = read(write(tmp_path, f"head,left,right,winner\n{good}1,0,2,7\n"))
     assert reading.notes == ["1 of 31 rows dropped: the winner is neither left nor right"]
-    assert reading.triplets.labels.tolist() == [0, 1, 2]
+    assert reading.triplets.items.tolist() == [0, 1, 2]
 
 
 def test_files_are_triplets_everywhere(tmp_path):
@@ -592,7 +592,7 @@ def test_files_are_triplets_everywhere(tmp_path):
     assert ordinate.triplet_error(np.arange(5.0)[:, None], zero_based) == 0
     with pytest.raises(ValueError, match="not ids from 0"):
         as_triplets(path, n_items=5)
-    assert as_triplets(path, n_items=3).labels.tolist() == [1, 2, 3]
+    assert as_triplets(path, n_items=3).items.tolist() == [1, 2, 3]
 
 
 def survives(content, folder, **options):
@@ -642,7 +642,7 @@ def test_damaged_files(tmp_path_factory, data):
 
 
 def typed_bytes(form):
-    table = Triplets([[0, 1, 2], [2, 1, 0]], labels=["a", "b", "c"]).to_arrow()
+    table = Triplets([[0, 1, 2], [2, 1, 0]], items=["a", "b", "c"]).to_arrow()
     sink = pa.BufferOutputStream()
     if form == "parquet":
         pa.parquet.write_table(table, sink)
@@ -678,7 +678,7 @@ def test_any_label_survives_a_quoted_file(tmp_path_factory, labels, orders, deli
     read_rows = read(path).triplets
     whole = all(re.fullmatch(r"-?(0|[1-9][0-9]*)(\.0+)?", label) for row in rows for label in row)
     if not whole:
-        assert read_rows.labels[read_rows.rows].tolist() == rows
+        assert read_rows.items[read_rows.rows].tolist() == rows
     assert len(read_rows) == len(rows)
 
 
@@ -698,7 +698,7 @@ def test_rows_are_never_lost_silently(tmp_path):
         for i, (w, c) in enumerate(zip(winners, checks, strict=True))
         if c == 0 and i % 7 not in (3, 5)
     ]
-    nearer = Counter(reading.triplets.labels[reading.triplets.rows[:, 1]].tolist())
+    nearer = Counter(reading.triplets.items[reading.triplets.rows[:, 1]].tolist())
     assert (nearer[1], nearer[2]) == (kept.count("1"), kept.count("2"))
 
 

@@ -72,7 +72,7 @@ def test_the_rest_of_a_table_stays(data):
     told, _, y = data
     table = Triplets(
         told.rows,
-        labels=[f"item {i}" for i in range(20)],
+        items=[f"item {i}" for i in range(20)],
         answer=np.arange(4000) // 2,
         participant=np.arange(4000) % 7,
         weight=np.arange(4000) + 1.0,

@@ -29,15 +29,15 @@ def test_models_survive(tmp_path, triplets, estimator, kind):
         "integers": np.arange(30) * 7 - 5,
         "texts": [f"0{i},\"'\n é" for i in range(30)],
     }
-    data = Triplets(triplets.rows, labels=names[kind], n_items=30)
+    data = Triplets(triplets.rows, items=names[kind], n_items=30)
     model = estimator.fit(data)
     model.save(tmp_path / "model")
     again = ordinate.load(tmp_path / "model")
     assert type(again) is type(model)
     assert again.get_params() == model.get_params()
     assert np.array_equal(again.embedding_, model.embedding_)
-    assert again.labels_.dtype == model.labels_.dtype
-    assert again.labels_.tolist() == model.labels_.tolist()
+    assert again.items_.dtype == model.items_.dtype
+    assert again.items_.tolist() == model.items_.tolist()
     assert np.array_equal(again.predict(data), model.predict(data))
     assert again.score(data) == model.score(data)
     assert again.converged_ == model.converged_
@@ -56,7 +56,7 @@ def test_what_text_cannot_hold_is_named(tmp_path, triplets):
 
 
 def test_labels_must_be_texts_or_whole_numbers(tmp_path, triplets):
-    model = STE(random_state=0).fit(Triplets(triplets.rows, labels=[(i, i) for i in range(30)]))
+    model = STE(random_state=0).fit(Triplets(triplets.rows, items=[(i, i) for i in range(30)]))
     with pytest.raises(ValueError, match="there are tuple"):
         model.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
@@ -87,7 +87,7 @@ def test_a_folder_is_replaced_only_if_asked_and_ours(tmp_path, triplets):
     ],
 )
 def test_folders_that_are_no_models(tmp_path, triplets, change, message):
-    STE(random_state=0).fit(Triplets(triplets.rows, labels=[f"item {i}" for i in range(30)])).save(
+    STE(random_state=0).fit(Triplets(triplets.rows, items=[f"item {i}" for i in range(30)])).save(
         tmp_path / "model"
     )
     file = tmp_path / "model" / "model.json"

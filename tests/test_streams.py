@@ -137,13 +137,13 @@ def test_simulated_sets_are_written_in_a_stream(target, tmp_path, points, landma
     "labels", [["ant", "bee", "cat", "dog"], [3, 50, 1000, 2**40], [-5, 0, 7, 9]]
 )
 def test_labels_are_kept(labels, target, tmp_path):
-    triplets = Triplets([[3, 1, 2], [0, 1, 3], [3, 0, 1]], labels=labels)
+    triplets = Triplets([[3, 1, 2], [0, 1, 3], [3, 0, 1]], items=labels)
     ondisk.convert(save(triplets, tmp_path / "x.parquet"), tmp_path / target)
     found = ondisk.open_triplets(tmp_path / target)
     assert found.labels.tolist() == labels
     assert (found.load().rows == triplets.grouped().triplets.rows).all()
     ondisk.write([triplets], tmp_path / "again")
-    assert ondisk.open_triplets(tmp_path / "again").labels.tolist() == labels
+    assert ondisk.open_triplets(tmp_path / "again").items.tolist() == labels
 
 
 def test_weights_go_along(tmp_path, uniform_triplets, tiny_blocks):
@@ -394,7 +394,7 @@ def test_bad_rows_are_named(name, bad, what, tmp_path, uniform_triplets, tiny_bl
     rows = uniform_triplets.rows.copy()
     rows[1001] = bad
     fake = Triplets.__new__(Triplets)
-    fake.rows, fake._labels = rows, None
+    fake.rows, fake._items = rows, None
     fake.answer = fake.participant = fake.participant_labels = fake.weight = None
     path = save(fake, tmp_path / name)
     for fit in (LOE(n_items=60), STE(n_items=60)):

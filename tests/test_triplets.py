@@ -24,12 +24,12 @@ def test_labels_survive_whatever_they_are(data, draw):
     named = [[names[i] for i in row] for row in rows]
     triplets = Triplets.from_columns(*zip(*named, strict=True))
     assert (
-        triplets.labels[triplets.rows].tolist() == named
-        or [[triplets.labels[i] for i in row] for row in triplets.rows] == named
+        triplets.items[triplets.rows].tolist() == named
+        or [[triplets.items[i] for i in row] for row in triplets.rows] == named
     )
-    kept = Triplets.from_columns(*zip(*named, strict=True), labels=names)
+    kept = Triplets.from_columns(*zip(*named, strict=True), items=names)
     assert (kept.rows == rows).all()
-    assert list(kept.labels) == names
+    assert list(kept.items) == names
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_labels_survive_whatever_they_are(data, draw):
 )
 def test_tables_of_labels(frame):
     triplets = as_triplets(frame)
-    assert triplets.labels.tolist() == ["cat", "dog", "fish", "fox", "lynx"]
-    assert [tuple(row) for row in triplets.labels[triplets.rows]] == CATS
+    assert triplets.items.tolist() == ["cat", "dog", "fish", "fox", "lynx"]
+    assert [tuple(row) for row in triplets.items[triplets.rows]] == CATS
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_integers_in_tables_are_labels_unless_the_items_are_counted(make):
     frame = make({"anchor": [10, 20], "near": [20, 30], "far": [30, 10]})
     triplets = as_triplets(frame)
-    assert triplets.labels.tolist() == [10, 20, 30]
+    assert triplets.items.tolist() == [10, 20, 30]
     assert triplets.rows.tolist() == [[0, 1, 2], [1, 2, 0]]
     counted = as_triplets(frame, n_items=31)
     assert counted.rows.tolist() == [[10, 20, 30], [20, 30, 10]]
@@ -112,11 +112,11 @@ def test_labels_given_must_be_complete_and_different():
     with pytest.raises(
         ValueError, match="anchor of row 2 is 'lynx', which is not among the labels"
     ):
-        Triplets.from_columns(**COLUMNS, labels=["cat", "dog", "fox", "fish"])
+        Triplets.from_columns(**COLUMNS, items=["cat", "dog", "fox", "fish"])
     with pytest.raises(ValueError, match="'a' stands at places 0 and 2 .1 repeated"):
-        Triplets([[0, 1, 2]], labels=["a", "b", "a"])
-    with pytest.raises(ValueError, match="n_items is 4, but there are 3 labels"):
-        Triplets([[0, 1, 2]], labels="abc", n_items=4)
+        Triplets([[0, 1, 2]], items=["a", "b", "a"])
+    with pytest.raises(ValueError, match="n_items is 4, but 3 items are named"):
+        Triplets([[0, 1, 2]], items="abc", n_items=4)
     with pytest.raises(ValueError, match="missing among .*'a', 'near'.*rename"):
         as_triplets(pd.DataFrame({"a": [1], "near": [2], "far": [3]}))
     with pytest.raises(ValueError, match="names 5 items, but n_items is 9"):
@@ -126,7 +126,7 @@ def test_labels_given_must_be_complete_and_different():
 
 
 def test_items_in_no_row_keep_their_place():
-    triplets = Triplets.from_columns(["b"], ["d"], ["a"], labels=["a", "b", "c", "d"])
+    triplets = Triplets.from_columns(["b"], ["d"], ["a"], items=["a", "b", "c", "d"])
     assert triplets.n_items == 4
     assert triplets.rows.tolist() == [[1, 3, 0]]
     assert Triplets([[0, 1, 2]], n_items=10).n_items == 10
@@ -163,14 +163,14 @@ def test_rows_are_taken_like_from_an_array():
 def test_pieces_share_labels_and_columns():
     triplets = Triplets(
         [[2, 0, 1], [0, 1, 2], [2, 1, 0]],
-        labels="abc",
+        items="abc",
         participant=["x", "y", "x"],
         weight=[1, 2, 3],
     )
     grouped = triplets.grouped().triplets
     assert grouped.weight.tolist() == [2, 1, 3]
     assert grouped.participant_labels[grouped.participant].tolist() == ["y", "x", "x"]
-    assert grouped.labels.tolist() == ["a", "b", "c"]
+    assert grouped.items.tolist() == ["a", "b", "c"]
 
 
 @given(triplet_rows(), st.integers(1, 20), st.floats(0.05, 0.95), st.integers(0, 100))
@@ -247,17 +247,17 @@ def test_scikit_learn_takes_the_folds():
 
 def test_concatenation():
     labels = ["a", "b", "c"]
-    first = Triplets([[0, 1, 2], [1, 0, 2]], labels=labels, answer=[0, 0], participant=["x", "y"])
-    second = Triplets([[2, 1, 0]], labels=labels, answer=[0], participant=["x"], weight=[3])
+    first = Triplets([[0, 1, 2], [1, 0, 2]], items=labels, answer=[0, 0], participant=["x", "y"])
+    second = Triplets([[2, 1, 0]], items=labels, answer=[0], participant=["x"], weight=[3])
     both = Triplets.concatenate([first, second])
     assert both.rows.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
-    assert both.labels.tolist() == labels
+    assert both.items.tolist() == labels
     assert both.answer.tolist() == [0, 0, 1]
     assert both.participant_labels[both.participant].tolist() == ["x", "y", "x"]
     assert both.weight.tolist() == [1, 1, 3]
     with pytest.raises(ValueError, match="same items"):
         Triplets.concatenate([first, Triplets([[0, 1, 2]])])
     with pytest.raises(ValueError, match="column answer"):
-        Triplets.concatenate([first, Triplets([[0, 1, 2]], labels=labels)])
+        Triplets.concatenate([first, Triplets([[0, 1, 2]], items=labels)])
     with pytest.raises(ValueError, match="no tables"):
         Triplets.concatenate([])

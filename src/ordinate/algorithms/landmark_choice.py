@@ -119,7 +119,7 @@ def _given(
 ) -> np.ndarray:
     """Return the ids of labels (or ids), or raise."""
     names = landmarks.tolist() if hasattr(landmarks, "tolist") else list(landmarks)
-    id_of = {label: i for i, label in enumerate(triplets.labels.tolist())}
+    id_of = {label: i for i, label in enumerate(triplets.items.tolist())}
     unknown = [name for name in names if name not in id_of]
     if unknown:
         raise ValueError(f"these landmarks are not among the items: {unknown[:10]}")

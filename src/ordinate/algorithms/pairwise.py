@@ -24,7 +24,7 @@ class Ranking:
 
     Attributes
     ----------
-    labels : ndarray, shape (n_items,)
+    items : ndarray, shape (n_items,)
     scores : ndarray, shape (n_items,)
         Mean zero: the probability that i beats j is f(score_i - score_j).
     standard_errors : ndarray, shape (n_items,)
@@ -42,7 +42,7 @@ class Ranking:
     n_passes : float
     """
 
-    labels: np.ndarray
+    items: np.ndarray
     scores: np.ndarray
     standard_errors: np.ndarray
     n_compared: np.ndarray
@@ -59,7 +59,7 @@ class Ranking:
         best_first = np.argsort(-self.scores, kind="stable")
         return pa.table(
             {
-                "label": self.labels[best_first],
+                "label": self.items[best_first],
                 "score": self.scores[best_first],
                 "standard_error": self.standard_errors[best_first],
                 "n_compared": self.n_compared[best_first],
@@ -71,7 +71,7 @@ def rank_items(
     winner: Any,
     loser: Any,
     *,
-    labels: Iterable[Hashable] | None = None,
+    items: Iterable[Hashable] | None = None,
     weight: Any = None,
     noise: str = "btl",
     regularization: float | str = "auto",
@@ -86,7 +86,7 @@ def rank_items(
     ----------
     winner, loser : sequence of labels, shape (m,)
         One comparison per entry.
-    labels : iterable of hashable, optional
+    items : iterable of hashable, optional
         All labels; by default those that occur, sorted. Items never compared have score 0.
     weight : array-like, shape (m,), optional
         How often each comparison was observed.
@@ -111,7 +111,7 @@ def rank_items(
     ['a', 'b', 'c']
     """
     check_regularization(regularization)
-    codes, names = encode({"winner": winner, "loser": loser}, labels)
+    codes, names = encode({"winner": winner, "loser": loser}, items)
     same = codes[:, 0] == codes[:, 1]
     if same.any():
         row = int(same.argmax())
@@ -134,7 +134,7 @@ def rank_items(
         connected = bool(ranked.n_parts[0] == 1 and ranked.n_compared.all())
         errors = _standard_errors(columns, scores, model, ridge, connected)
     return Ranking(
-        labels=names,
+        items=names,
         scores=scores,
         standard_errors=errors,
         n_compared=ranked.n_compared[:, 0],

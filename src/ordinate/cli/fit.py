@@ -119,7 +119,7 @@ def fit(
         stages.begin("reading")
         source = read_source(file, options, dimensions)
         triplets = source.triplets
-        named = [str(label) for label in triplets.labels]
+        named = [str(label) for label in triplets.items]
         looks = find_looks(named, images, items, colour, name, quiet=quiet)
         looks = looks._replace(drawing=drawing)
         choice = methods.choose(

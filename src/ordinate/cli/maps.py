@@ -139,10 +139,10 @@ def score(
     options = Options.of(locals())
     triplets = read_answers(file, options).triplets
     row_of = {label: row for row, label in enumerate(found.labels)}
-    rows = np.array([row_of.get(str(label), -1) for label in triplets.labels])
+    rows = np.array([row_of.get(str(label), -1) for label in triplets.items])
     ids = rows[triplets.rows]
     known = (ids >= 0).all(axis=1)
-    unknown = [str(label) for label in triplets.labels[rows < 0]]
+    unknown = [str(label) for label in triplets.items[rows < 0]]
     if not known.any():
         raise shell.CommandError(
             f"{len(unknown):,} items of {file} are not in {embedding}: {unknown[:10]}, and no "

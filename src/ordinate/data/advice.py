@@ -95,9 +95,9 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         unused = ~np.isin(np.arange(triplets.n_items), triplets.rows)
         yield Problem(
             "warning",
-            f"{summary.n_unused:,} items are in no row: {_some(triplets.labels[unused])}",
+            f"{summary.n_unused:,} items are in no row: {_some(triplets.items[unused])}",
             "leave them out or ask about them: nothing says where they belong",
-            _all(triplets.labels[unused]),
+            _all(triplets.items[unused]),
         )
     if summary.n_parts > 1:
         yield Problem(
@@ -125,9 +125,9 @@ def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
         yield Problem(
             "warning",
             f"{scarce.sum():,} items are in fewer than {d + 1} rows: "
-            f"{_some(triplets.labels[scarce])}",
+            f"{_some(triplets.items[scarce])}",
             "ask more about them or leave them out: their places are arbitrary",
-            _all(triplets.labels[scarce]),
+            _all(triplets.items[scarce]),
         )
 
 

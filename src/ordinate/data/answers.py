@@ -2,7 +2,7 @@
 
 Each returns :class:`~ordinate.Triplets` whose ``answer`` column numbers the human answers from 0,
 in the order given, so that splits keep the rows of one answer together. Items may be any labels.
-All functions take ``labels`` (all labels, in the order of their ids) and ``participant`` (who gave
+All functions take ``items`` (all labels, in the order of their ids) and ``participant`` (who gave
 each answer).
 """
 
@@ -15,11 +15,11 @@ from ordinate._base.checks import check_choice, check_length
 from ordinate.data.labels import encode
 from ordinate.data.triplets import Triplets
 
-Labels = Iterable[Hashable] | None
+Items = Iterable[Hashable] | None
 
 
 def odd_one_out(
-    first: Any, second: Any, odd: Any, *, labels: Labels = None, participant: Any = None
+    first: Any, second: Any, odd: Any, *, items: Items = None, participant: Any = None
 ) -> Triplets:
     """Of three items, one was picked as the odd one: the other two are closer to each other.
 
@@ -37,7 +37,7 @@ def odd_one_out(
     >>> odd_one_out(["p"], ["q"], ["w"]).to_arrow().select(["anchor", "near", "far"]).to_pylist()
     [{'anchor': 'p', 'near': 'q', 'far': 'w'}, {'anchor': 'q', 'near': 'p', 'far': 'w'}]
     """
-    ids, names = encode({"first": first, "second": second, "odd": odd}, labels)
+    ids, names = encode({"first": first, "second": second, "odd": odd}, items)
     a, b, o = ids.T
     return _combine([(a, b, o), (b, a, o)], names, participant)
 
@@ -48,7 +48,7 @@ def most_central(
     third: Any,
     centre: Any,
     *,
-    labels: Labels = None,
+    items: Items = None,
     participant: Any = None,
 ) -> Triplets:
     """Of three items, one was picked as the most central: the other two are farthest apart.
@@ -65,11 +65,11 @@ def most_central(
     Examples
     --------
     >>> triplets = most_central(["vw"], ["bmw"], ["fiat"], centre=["vw"])
-    >>> triplets.labels[triplets.rows].tolist()
+    >>> triplets.items[triplets.rows].tolist()
     [['bmw', 'vw', 'fiat'], ['fiat', 'vw', 'bmw']]
     """
     columns = {"first": first, "second": second, "third": third, "centre": centre}
-    ids, names = encode(columns, labels)
+    ids, names = encode(columns, items)
     shown, c = ids[:, :3], ids[:, 3]
     picked = shown == c[:, None]
     _raise_first(
@@ -85,7 +85,7 @@ def selection(
     shown: Sequence[Sequence],
     chosen: Sequence[Sequence],
     *,
-    labels: Labels = None,
+    items: Items = None,
     participant: Any = None,
 ) -> Triplets:
     """Of the items shown, some were chosen as nearest to a query: k of n.
@@ -102,7 +102,7 @@ def selection(
     Examples
     --------
     >>> triplets = selection(["q"], [["a", "b", "c"]], [["b"]])
-    >>> triplets.labels[triplets.rows].tolist()
+    >>> triplets.items[triplets.rows].tolist()
     [['q', 'b', 'a'], ['q', 'b', 'c']]
     """
     _same_length(query=query, shown=shown, chosen=chosen)
@@ -115,7 +115,7 @@ def selection(
             raise ValueError(f"answer {i} {what}, so that it compares nothing: leave it out")
         rows += [(q, near, far) for near in picked for far in left]
         answer += [i] * (len(picked) * len(left))
-    return _from_rows(rows, answer, labels, participant)
+    return _from_rows(rows, answer, items, participant)
 
 
 def ranking(
@@ -123,7 +123,7 @@ def ranking(
     ranked: Sequence[Sequence],
     *,
     pairs: str = "all",
-    labels: Labels = None,
+    items: Items = None,
     participant: Any = None,
 ) -> Triplets:
     """Items were put in order of their distance to a query, nearest first.
@@ -139,24 +139,24 @@ def ranking(
     Examples
     --------
     >>> triplets = ranking(["q"], [["a", "b", "c"]])
-    >>> triplets.labels[triplets.rows].tolist()
+    >>> triplets.items[triplets.rows].tolist()
     [['q', 'a', 'b'], ['q', 'a', 'c'], ['q', 'b', 'c']]
     """
     check_choice("pairs", pairs, ("all", "adjacent"))
     _same_length(query=query, ranked=ranked)
     rows, answer = [], []
-    for i, (q, items) in enumerate(zip(query, ranked, strict=True)):
-        items = list(items)
-        if len(items) < 2:
-            raise ValueError(f"answer {i} ranks {len(items)} items; at least 2 compare something")
+    for i, (q, order) in enumerate(zip(query, ranked, strict=True)):
+        order = list(order)
+        if len(order) < 2:
+            raise ValueError(f"answer {i} ranks {len(order)} items; at least 2 compare something")
         compared = [
-            (q, items[near], items[far])
-            for near in range(len(items))
-            for far in range(near + 1, len(items) if pairs == "all" else min(near + 2, len(items)))
+            (q, order[near], order[far])
+            for near in range(len(order))
+            for far in range(near + 1, len(order) if pairs == "all" else min(near + 2, len(order)))
         ]
         rows += compared
         answer += [i] * len(compared)
-    return _from_rows(rows, answer, labels, participant)
+    return _from_rows(rows, answer, items, participant)
 
 
 def responses(
@@ -167,7 +167,7 @@ def responses(
     sign: Any = None,
     winner: Any = None,
     positive: str = "first",
-    labels: Labels = None,
+    items: Items = None,
     participant: Any = None,
 ) -> Triplets:
     """Of two items, one was said to be nearer to the anchor; a column tells which.
@@ -196,7 +196,7 @@ def responses(
     columns = {"anchor": anchor, "first": first, "second": second}
     if winner is not None:
         columns["winner"] = winner
-    ids, names = encode(columns, labels)
+    ids, names = encode(columns, items)
     a, b, c = ids[:, :3].T
     if winner is not None:
         w = ids[:, 3]
@@ -225,7 +225,7 @@ def votes(
     votes_first: Any,
     votes_second: Any,
     *,
-    labels: Labels = None,
+    items: Items = None,
     participant: Any = None,
 ) -> Triplets:
     """Count how many people called the first, and how many the second, nearer to the anchor.
@@ -244,7 +244,7 @@ def votes(
     >>> triplets.rows.tolist(), triplets.weight.tolist()
     ([[0, 1, 2], [0, 2, 1], [0, 1, 3]], [4.0, 1.0, 2.0])
     """
-    ids, names = encode({"anchor": anchor, "first": first, "second": second}, labels)
+    ids, names = encode({"anchor": anchor, "first": first, "second": second}, items)
     counts = np.column_stack(
         [
             check_length("votes_first", votes_first, len(ids)),
@@ -274,25 +274,25 @@ def _combine(
         participant = np.repeat(check_length("participant", participant, n_answers), len(forms))
     rows = rows.reshape(-1, 3)
     if weight is None:
-        return Triplets(rows, labels=names, answer=answer, participant=participant)
+        return Triplets(rows, items=names, answer=answer, participant=participant)
     kept = weight.ravel() > 0
     return Triplets(
         rows[kept],
-        labels=names,
+        items=names,
         answer=answer[kept],
         participant=None if participant is None else participant[kept],
         weight=weight.ravel()[kept],
     )
 
 
-def _from_rows(rows: list, answer: list[int], labels: Labels, participant: Any) -> Triplets:
+def _from_rows(rows: list, answer: list[int], items: Items, participant: Any) -> Triplets:
     if not rows:
         raise ValueError("there are no answers: the input is empty")
     if participant is not None:
         participant = check_length("participant", participant, answer[-1] + 1)[answer]
     anchor, near, far = zip(*rows, strict=True)
     return Triplets.from_columns(
-        anchor, near, far, labels=labels, answer=answer, participant=participant
+        anchor, near, far, items=items, answer=answer, participant=participant
     )
 
 

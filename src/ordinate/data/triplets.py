@@ -34,7 +34,7 @@ class Triplets:
     ----------
     rows : array-like of int, shape (m, 3)
         Item ids from 0. Integer arrays of 32 bits are used as they are, without a copy.
-    labels : iterable of hashable, optional
+    items : iterable of hashable, optional
         The name of each item, in the order of the ids. Items that occur in no row keep their place.
     n_items : int, optional
         The number of items. By default that of the labels, or the largest id plus one.
@@ -48,7 +48,7 @@ class Triplets:
     Attributes
     ----------
     rows : ndarray of int32, shape (m, 3), read-only
-    labels : ndarray, shape (n_items,)
+    items : ndarray, shape (n_items,)
     answer : ndarray of int64, shape (m,), or None
     participant : ndarray of int32, shape (m,), or None
         Indices into `participant_labels`.
@@ -58,10 +58,10 @@ class Triplets:
     Examples
     --------
     >>> from ordinate import Triplets
-    >>> triplets = Triplets([[0, 1, 2], [2, 1, 0]], labels=["ant", "bee", "cat"])
+    >>> triplets = Triplets([[0, 1, 2], [2, 1, 0]], items=["ant", "bee", "cat"])
     >>> triplets
     Triplets(2 rows, 3 items)
-    >>> triplets.labels[triplets.rows[0]].tolist()
+    >>> triplets.items[triplets.rows[0]].tolist()
     ['ant', 'bee', 'cat']
     """
 
@@ -71,17 +71,17 @@ class Triplets:
         self,
         rows: Any,
         *,
-        labels: Iterable[Hashable] | None = None,
+        items: Iterable[Hashable] | None = None,
         n_items: int | None = None,
         answer: Any = None,
         participant: Any = None,
         weight: Any = None,
     ) -> None:
-        self._labels = None if labels is None else label_array(labels)
-        if self._labels is not None:
-            if n_items is not None and n_items != len(self._labels):
-                raise ValueError(f"n_items is {n_items}, but there are {len(self._labels)} labels")
-            n_items = len(self._labels)
+        self._items = None if items is None else label_array(items)
+        if self._items is not None:
+            if n_items is not None and n_items != len(self._items):
+                raise ValueError(f"n_items is {n_items}, but {len(self._items)} items are named")
+            n_items = len(self._items)
         self.rows, self.n_items, self._in_order = check_rows(rows, n_items)
         self._counted = n_items is not None
         self.answer = None if answer is None else self._numbered(answer)
@@ -99,7 +99,7 @@ class Triplets:
         near: Any,
         far: Any,
         *,
-        labels: Iterable[Hashable] | None = None,
+        items: Iterable[Hashable] | None = None,
         **columns: Any,
     ) -> "Triplets":
         """Build from three columns of labels: strings, numbers, any hashable values.
@@ -107,25 +107,25 @@ class Triplets:
         Parameters
         ----------
         anchor, near, far : sequence of hashable, shape (m,)
-        labels : iterable of hashable, optional
+        items : iterable of hashable, optional
             All labels in the order of their ids. By default the labels that occur, sorted.
         **columns
             ``n_items``, ``answer``, ``participant`` and ``weight``, as in the constructor.
 
         Examples
         --------
-        >>> Triplets.from_columns(["cat", "cat"], ["lynx", "dog"], ["dog", "fish"]).labels.tolist()
+        >>> Triplets.from_columns(["cat", "cat"], ["lynx", "dog"], ["dog", "fish"]).items.tolist()
         ['cat', 'dog', 'fish', 'lynx']
         """
-        codes, all_labels = encode({"anchor": anchor, "near": near, "far": far}, labels)
-        return cls(codes, labels=all_labels, **columns)
+        codes, all_labels = encode({"anchor": anchor, "near": near, "far": far}, items)
+        return cls(codes, items=all_labels, **columns)
 
     @classmethod
     def from_frame(
         cls,
         frame: Any,
         *,
-        labels: Iterable[Hashable] | None = None,
+        items: Iterable[Hashable] | None = None,
         n_items: int | None = None,
     ) -> "Triplets":
         """Build from a pandas or polars DataFrame or an Arrow table.
@@ -145,17 +145,17 @@ class Triplets:
             name: frame[name] for name in ("answer", "participant", "weight") if name in names
         }
         columns = [frame[name] for name in COLUMNS]
-        if n_items is None or labels is not None:
-            return cls.from_columns(*columns, labels=labels, n_items=n_items, **extras)
+        if n_items is None or items is not None:
+            return cls.from_columns(*columns, items=items, n_items=n_items, **extras)
         codes, found = encode(dict(zip(COLUMNS, columns, strict=True)))
         if found.dtype.kind == "i":
             return cls(found[codes], n_items=n_items, **extras)
         if len(found) != n_items:
             raise ValueError(
                 f"the table names {len(found):,} items, but n_items is {n_items:,}: give the "
-                "labels of all items with Triplets.from_frame(table, labels=...)"
+                "labels of all items with Triplets.from_frame(table, items=...)"
             )
-        return cls(codes, labels=found, **extras)
+        return cls(codes, items=found, **extras)
 
     @classmethod
     def concatenate(cls, tables: "Iterable[Triplets]") -> "Triplets":
@@ -173,9 +173,9 @@ class Triplets:
         tables = list(tables)
         if not tables:
             raise ValueError("there are no tables to concatenate")
-        labels = tables[0].labels
+        items = tables[0].items
         for table in tables[1:]:
-            if len(table.labels) != len(labels) or (table.labels != labels).any():
+            if len(table.items) != len(items) or (table.items != items).any():
                 raise ValueError("tables must be over the same items, in the same order of labels")
 
         def column(name: str, values: list[Any]) -> np.ndarray | None:
@@ -191,7 +191,7 @@ class Triplets:
         starts = np.cumsum([0] + [0 if t.answer is None else 1 + t.answer.max() for t in tables])
         return cls(
             np.concatenate([table.rows for table in tables]),
-            labels=tables[0]._labels,
+            items=tables[0]._items,
             n_items=tables[0].n_items,
             answer=column(
                 "answer",
@@ -213,9 +213,9 @@ class Triplets:
         )
 
     @property
-    def labels(self) -> np.ndarray:
+    def items(self) -> np.ndarray:
         """The name of each item; the ids themselves where no labels were given."""
-        return np.arange(self.n_items) if self._labels is None else self._labels
+        return np.arange(self.n_items) if self._items is None else self._items
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -287,14 +287,14 @@ class Triplets:
 
         Examples
         --------
-        >>> Triplets([[0, 1, 2]], labels=["ant", "bee", "cat"]).to_arrow().to_pylist()
+        >>> Triplets([[0, 1, 2]], items=["ant", "bee", "cat"]).to_arrow().to_pylist()
         [{'anchor': 'ant', 'near': 'bee', 'far': 'cat'}]
         """
         import pyarrow as pa
 
         columns: dict[str, Any] = {}
         for name, ids in zip(COLUMNS, self.rows.T, strict=True):
-            columns[name] = pa.array(ids) if self._labels is None else self._labels[ids]
+            columns[name] = pa.array(ids) if self._items is None else self._items[ids]
         if self.answer is not None:
             columns["answer"] = self.answer
         if self.participant is not None and self.participant_labels is not None:
@@ -402,7 +402,7 @@ class Triplets:
         """Return a table of other rows over the same items; rows are known to be sound."""
         new = object.__new__(Triplets)
         new.rows, new.n_items = read_only(np.ascontiguousarray(rows)), self.n_items
-        new._labels, new._counted = self._labels, self._counted
+        new._items, new._counted = self._items, self._counted
         new._in_order = in_order
         new.answer = None if self.answer is None else take(self.answer)
         new.participant = None if self.participant is None else take(self.participant)

@@ -50,7 +50,7 @@ class Embedder(BaseEstimator, ABC):
                 f"{n_components:,}"
             )
         self.n_features_in_ = 3
-        self.labels_ = triplets.labels
+        self.items_ = triplets.items
         # Kept if it is a part of a table, to tell whether answers judged later were cut in two.
         self._fitted_to = X if isinstance(X, Triplets) and X._places is not None else None
         return triplets, n_components
@@ -120,7 +120,7 @@ class Embedder(BaseEstimator, ABC):
         """
         check_is_fitted(self, "embedding_")
         self._warn_of_cut_answers(X)
-        questions = over_labels(X, self.labels_)
+        questions = over_labels(X, self.items_)
         return np.round(2 * correct(self.embedding_, questions.rows) - 1).astype(int)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -135,7 +135,7 @@ class Embedder(BaseEstimator, ABC):
         """
         check_is_fitted(self, "embedding_")
         self._warn_of_cut_answers(X)
-        questions = answered(X, over_labels(X, self.labels_), y)
+        questions = answered(X, over_labels(X, self.items_), y)
         return float(np.average(correct(self.embedding_, questions.rows), weights=questions.weight))
 
     def save(self, folder: str | PathLike, *, force: bool = False) -> None:
@@ -183,7 +183,7 @@ class Embedder(BaseEstimator, ABC):
             points = np.where(missing[:, None], np.nan, points)
             warnings.warn(
                 f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
-                f"{names_of(self.labels_[missing])}",
+                f"{names_of(self.items_[missing])}",
                 UserWarning,
                 stacklevel=3,
             )
@@ -231,12 +231,12 @@ def over_labels(X: Any, labels: np.ndarray) -> Triplets:
     if stored is not None:
         X = stored.load()
     if not (isinstance(X, (Triplets, str, PathLike)) or hasattr(X, "columns")):
-        return Triplets(X, labels=labels)
+        return Triplets(X, items=labels)
     triplets = as_triplets(X)
-    if triplets.n_items == len(labels) and (triplets.labels == labels).all():
+    if triplets.n_items == len(labels) and (triplets.items == labels).all():
         return triplets
-    names = triplets.labels[triplets.rows]
-    return Triplets.from_columns(*names.T, labels=labels, weight=triplets.weight)
+    names = triplets.items[triplets.rows]
+    return Triplets.from_columns(*names.T, items=labels, weight=triplets.weight)
 
 
 def names_of(labels: np.ndarray) -> str:

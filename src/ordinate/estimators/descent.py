@@ -161,10 +161,10 @@ class GradientEmbedder(Embedder):
         start = self.start
         of_triplets, of_store = triplets, store
         if start_triplets is not None:
-            of_triplets = over_labels(start_triplets, self.labels_)
+            of_triplets = over_labels(start_triplets, self.items_)
             of_store = self._store(of_triplets)
         if isinstance(start, LOE) and hasattr(start, "embedding_"):
-            return Start("loe", self._given(over_items(start, self.labels_), n_components))
+            return Start("loe", self._given(over_items(start, self.items_), n_components))
         if isinstance(start, LOE):
             return self._loe(clone(start), of_triplets)
         if not isinstance(start, str):
@@ -202,7 +202,7 @@ class GradientEmbedder(Embedder):
     def _given(self, points: Any, n_components: int) -> np.ndarray:
         """Check coordinates; items without a place (NaN) start from the centre."""
         points = np.array(points, dtype=float)
-        shape = (len(self.labels_), n_components)
+        shape = (len(self.items_), n_components)
         if points.shape != shape:
             raise ValueError(f"start must be of shape {shape}; it is of shape {points.shape}")
         placed = np.isfinite(points).all(axis=1)
@@ -280,7 +280,7 @@ def _race_rows(size: int) -> int:
 
 def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
     """Return a fitted model's map for these items, NaN where it has none."""
-    row_of = {label: row for row, label in enumerate(model.labels_.tolist())}
+    row_of = {label: row for row, label in enumerate(model.items_.tolist())}
     rows = np.array([row_of.get(label, -1) for label in labels.tolist()])
     return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
 

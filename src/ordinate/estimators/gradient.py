@@ -59,7 +59,7 @@ class STE(GradientEmbedder):
     ----------
     embedding_ : ndarray, shape (n_items, n_components)
         Centred, along its principal axes. Items in no triplet are NaN, and a warning names them.
-    labels_ : ndarray, shape (n_items,)
+    items_ : ndarray, shape (n_items,)
     loss_ : float
         Mean loss of an answer, without the ridge.
     history_ : ndarray

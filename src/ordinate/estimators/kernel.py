@@ -144,7 +144,7 @@ class STEKer(KernelEmbedder):
     embedding_ : ndarray, shape (n_items, n_components)
     kernel_ : ndarray, shape (n_items, n_items)
         Inner products of all items; of any rank, which may be more than the map shows.
-    labels_ : ndarray, shape (n_items,)
+    items_ : ndarray, shape (n_items,)
     loss_ : float
         Mean loss of an answer, of `kernel_`.
     history_ : ndarray

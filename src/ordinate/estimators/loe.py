@@ -51,7 +51,7 @@ class LOE(Embedder):
     embedding_ : ndarray, shape (n_items, n_components)
         Centred, along its principal axes. Items that no landmark was compared about are NaN, and a
         warning names them.
-    labels_ : ndarray, shape (n_items,)
+    items_ : ndarray, shape (n_items,)
     landmarks_ : ndarray of int, shape (n_landmarks,)
         Rows of the map that are landmarks.
     scores_ : ndarray, shape (n_items, n_landmarks)
@@ -173,13 +173,13 @@ class LOE(Embedder):
             self.embedding_[unseen] = np.nan
             warnings.warn(
                 f"{unseen.sum():,} items were never compared by their distance to a landmark and "
-                f"have no place (NaN) in the map: {names_of(self.labels_[unseen])}",
+                f"have no place (NaN) in the map: {names_of(self.items_[unseen])}",
                 UserWarning,
                 stacklevel=3,
             )
         apart = np.flatnonzero(scores.n_parts > 1)
         if len(apart):
-            names = names_of(self.labels_[self.landmarks_[apart]])
+            names = names_of(self.items_[self.landmarks_[apart]])
             warnings.warn(
                 f"the comparisons of {len(apart)} landmarks fall into parts that no comparison "
                 f"connects, so that only the ridge relates their scores: {names}",
@@ -190,7 +190,7 @@ class LOE(Embedder):
             late = self.landmarks_[~scores.converged]
             warnings.warn(
                 f"the scores of {len(late)} landmarks had not converged after "
-                f"{self.n_passes_:.0f} passes: {names_of(self.labels_[late])}",
+                f"{self.n_passes_:.0f} passes: {names_of(self.items_[late])}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -20,13 +20,13 @@ from ordinate.files.maps import read_map, write_map
 SCHEMA = 1
 MODEL, MAP = "model.json", "embedding.csv"
 # The map is a table of its own; longer arrays than this are no summary of a fit.
-IN_THE_TABLE, LONGEST = ("embedding_", "labels_"), 10_000
+IN_THE_TABLE, LONGEST = ("embedding_", "items_"), 10_000
 
 
 def save(model: Embedder, folder: str | os.PathLike, *, force: bool = False) -> None:
     """Write a fitted model to a folder; see :meth:`Embedder.save`."""
     with whole_folder(folder, force=force) as new:
-        write_map(new / MAP, model.labels_, model.embedding_, {})
+        write_map(new / MAP, model.items_, model.embedding_, {})
         write_model(new / MODEL, model)
 
 
@@ -40,7 +40,7 @@ def write_model(path: Path, model: Embedder) -> None:
         "ordinate": __version__,
         "method": type(model).__name__,
         "parameters": parameters,
-        "labels": _kind(model.labels_),
+        "labels": _kind(model.items_),
         "fitted": found,
         "not_kept": sorted(no_parameters + not_found),
     }
@@ -106,7 +106,7 @@ def load(folder: str | os.PathLike) -> Embedder:
         model = kind(**record["parameters"])
         for name, value in record["fitted"].items():
             setattr(model, name, np.array(value) if isinstance(value, list) else value)
-        model.labels_ = _labels(table.labels, record["labels"])
+        model.items_ = _labels(table.labels, record["labels"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / MODEL} is no model: {error}") from error
     model.embedding_ = table.points

@@ -178,7 +178,7 @@ def load_food(
     >>> food = datasets.load_food(folder)
     >>> food.triplets
     Triplets(1 rows, 3 items)
-    >>> food.triplets.labels.tolist()
+    >>> food.triplets.items.tolist()
     ['Soup (a.jpg)', 'Soup (b.jpg)', 'Cake']
     """
     if path is None:
@@ -315,7 +315,7 @@ def _food(file: Path, reading: readers.Reading) -> Food:
         if triplets.n_items > len(images):
             raise ReadError(f"{file} has {triplets.n_items} items, items.txt only {len(images)}")
     else:
-        shown = [PurePosixPath(label).name for label in triplets.labels]
+        shown = [PurePosixPath(label).name for label in triplets.items]
         images = list(items) or shown
         place = {image: i for i, image in enumerate(images)}
         unknown = [image for image in shown if image not in place]
@@ -323,7 +323,7 @@ def _food(file: Path, reading: readers.Reading) -> Food:
             raise ReadError(f"{file} has images that items.txt does not name: {unknown[:10]}")
         rows, answer = np.array([place[image] for image in shown], np.int32)[triplets.rows], None
     names = [items.get(image, "") for image in images]
-    labelled = Triplets(rows, labels=_labels(names, images), answer=answer)
+    labelled = Triplets(rows, items=_labels(names, images), answer=answer)
     return Food(labelled, names, images, notes)
 
 

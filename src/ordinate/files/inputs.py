@@ -33,7 +33,7 @@ def as_triplets(data: Any, *, n_items: int | None = None) -> Triplets:
             warnings.warn(f"{path}: {'; '.join(reading.notes)}", stacklevel=2)
         data = reading.triplets
         if n_items not in (None, data.n_items):
-            if 0 not in data.labels:
+            if 0 not in data.items:
                 raise ValueError(
                     f"n_items is {n_items}, but {path} names {data.n_items} items, "
                     "and they are not ids from 0: read it with ordinate.readers.read(path, "

@@ -98,7 +98,7 @@ def write_run(
 ) -> dict[str, Any]:
     """Write all files into a folder; return what went into ``run.json``."""
     model = analysis.model
-    labels = [str(label) for label in model.labels_]
+    labels = [str(label) for label in model.items_]
     columns: dict[str, Any] = {
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
@@ -135,7 +135,7 @@ def write_run(
 def caption(analysis: Analysis, story: Story) -> str:
     """What the map is, and how good it is."""
     text = (
-        f"{len(analysis.model.labels_):,} items by {story.method.upper()} from "
+        f"{len(analysis.model.items_):,} items by {story.method.upper()} from "
         f"{story.summary.n_rows:,} triplets."
     )
     held_out = analysis.held_out
@@ -149,7 +149,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
     """Return everything that makes the run repeatable, as plain values for JSON."""
     model, held_out = analysis.model, analysis.held_out
     result = {
-        "n_items": len(model.labels_),
+        "n_items": len(model.items_),
         "n_components": int(model.embedding_.shape[1]),
         "n_without_place": int(np.isnan(model.embedding_).any(axis=1).sum()),
         "converged": bool(model.converged_),

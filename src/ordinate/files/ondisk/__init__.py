@@ -132,7 +132,7 @@ def convert(
     >>> table = pathlib.Path(folder.name, "pets.csv")
     >>> _ = table.write_text("anchor,near,far\ndog,fox,fish\ncat,lynx,fish\n")
     >>> ondisk.convert(table, f"{folder.name}/pets")
-    >>> ondisk.open_triplets(f"{folder.name}/pets").labels.tolist()
+    >>> ondisk.open_triplets(f"{folder.name}/pets").items.tolist()
     ['cat', 'dog', 'fish', 'fox', 'lynx']
     >>> folder.cleanup()
     """
@@ -189,7 +189,7 @@ def write(
         first = next(tables)
     except StopIteration:
         raise ValueError("there are no triplets to write") from None
-    labels = None if first._labels is None else first.labels.tolist()
+    labels = None if first._items is None else first.items.tolist()
     weighted = first.weight is not None
     rest: list[Iterator[Rows]] = []
     rows = ((t.rows, NO_WEIGHT if t.weight is None else t.weight) for t in chain([first], tables))
@@ -220,7 +220,7 @@ def _same_items(pieces: Iterable[Any], n_items: int | None) -> Iterator[Triplets
         table = as_triplets(piece, n_items=n_items)
         first = first or table
         same_weights = (table.weight is None) == (first.weight is None)
-        same_labels = table._labels is first._labels or np.array_equal(table.labels, first.labels)
+        same_labels = table._items is first._items or np.array_equal(table.items, first.items)
         if not same_weights or table.n_items != first.n_items or not same_labels:
             raise ValueError(
                 "all pieces must be over the same items, and all or none with weights: give all "

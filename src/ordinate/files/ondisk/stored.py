@@ -85,13 +85,13 @@ class TripletFile(ABC):
     Attributes
     ----------
     n_items : int
-    labels : ndarray, shape (n_items,)
+    items : ndarray, shape (n_items,)
     memory_limit : int
         In bytes.
     """
 
     n_items: int
-    _labels: np.ndarray | None = None
+    _items: np.ndarray | None = None
 
     def __init__(self, path: Path, files: Fingerprint, weighted: bool, memory_limit: Any) -> None:
         self.path, self.files, self.weighted = path, files, weighted
@@ -100,9 +100,9 @@ class TripletFile(ABC):
         self.sound = False  # a whole pass has found nothing wrong
 
     @property
-    def labels(self) -> np.ndarray:
+    def items(self) -> np.ndarray:
         """The name of each item; the ids themselves where no labels are known."""
-        return np.arange(self.n_items) if self._labels is None else self._labels
+        return np.arange(self.n_items) if self._items is None else self._items
 
     @abstractmethod
     def __len__(self) -> int:
@@ -224,8 +224,8 @@ class TripletFile(ABC):
             if weight is not None:
                 weight[part] = block.weight
             self.buffers.give(block.rows)
-        n_items = self.n_items if self._labels is None else None
-        return Triplets(rows, labels=self._labels, n_items=n_items, weight=weight)
+        n_items = self.n_items if self._items is None else None
+        return Triplets(rows, items=self._items, n_items=n_items, weight=weight)
 
 
 class GroupedTriplets(TripletFile):
@@ -240,7 +240,7 @@ class GroupedTriplets(TripletFile):
         self.file, self.n_items, self.starts = file, file.n_items, file.starts
         if file.labels is not None:
             whole = all(isinstance(label, int) for label in file.labels)
-            self._labels = np.array(file.labels, np.int64 if whole else object)
+            self._items = np.array(file.labels, np.int64 if whole else object)
 
     def __len__(self) -> int:
         return len(self.file)
@@ -310,7 +310,7 @@ class PlainTriplets(TripletFile):
         return len(self.survey.counts)
 
     @property
-    def _labels(self) -> np.ndarray | None:  # type: ignore[override]
+    def _items(self) -> np.ndarray | None:  # type: ignore[override]
         return self.survey.labels
 
     @property
@@ -384,8 +384,8 @@ def regroup(stored: TripletFile, target: Path, labels: list | None = None) -> No
 
     ``labels`` are for a file that holds ids.
     """
-    if labels is None and stored._labels is not None:
-        labels = stored._labels.tolist()
+    if labels is None and stored._items is not None:
+        labels = stored._items.tolist()
     rows = regrouped(stored, target.parent)
     write_grouped(target, rows, stored.n_items, labels, stored.weighted)
 

@@ -33,7 +33,7 @@ from ordinate.files.readers._names import WEIGHT
 from ordinate.files.readers._table import DROPPABLE, Table
 
 for _public in (ReadError, Remedy):
-    _public.__module__ = "ordinate.readers"  # where users find it
+    _public.__module__ = __name__  # where users find it
 
 __all__ = ["LAYOUTS", "Layout", "ReadError", "Reading", "Remedy", "read"]
 

@@ -150,7 +150,7 @@ def note_files(table: Table) -> None:
 
 def extras(table: Table, items: Items, options: Options) -> dict[str, Any]:
     """Return what goes with the items of any layout: all labels, and who answered."""
-    return {"labels": _labels(table, items, options), "participant": participants(table)}
+    return {"items": _labels(table, items, options), "participant": participants(table)}
 
 
 def _labels(table: Table, items: Items, options: Options) -> range | None:

@@ -99,7 +99,7 @@ def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
     if first_id == 0:
         return Triplets(array, participant=participants(table))
     labels = range(first_id, int(array.max()) + 1)
-    return Triplets(array - first_id, labels=labels, participant=participants(table))
+    return Triplets(array - first_id, items=labels, participant=participants(table))
 
 
 LAYOUT = Layout(

@@ -45,12 +45,12 @@ def parse(table: Table, options: Options) -> Triplets:
     order = answers.ranking(
         [screens.query[i] for i in both],
         [screens.chosen[i] for i in both],
-        labels=chosen.labels,
+        items=chosen.items,
     )
     answer = np.concatenate([chosen.answer, both[order.answer]])
     return Triplets(
         np.concatenate([chosen.rows, order.rows]),
-        labels=chosen.labels,
+        items=chosen.items,
         answer=answer,
         participant=None
         if more["participant"] is None

@@ -50,7 +50,7 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
             places = align(model.embedding_, first)
             rows += [
                 {"kind": "place", "method": name, "label": str(label), "x": x, "y": y}
-                for label, (x, y) in zip(model.labels_, places, strict=True)
+                for label, (x, y) in zip(model.items_, places, strict=True)
             ]
     return rows
 
