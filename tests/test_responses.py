@@ -80,7 +80,7 @@ def test_the_rest_of_a_table_stays(data):
     turned = table.answered(y)
     np.testing.assert_array_equal(turned.rows[y == 1], table.rows[y == 1])
     np.testing.assert_array_equal(turned.rows[y == -1], table.rows[y == -1][:, [0, 2, 1]])
-    for name in ("labels", "answer", "participant", "participant_labels", "weight"):
+    for name in ("items", "answer", "participant", "participant_labels", "weight"):
         np.testing.assert_array_equal(getattr(turned, name), getattr(table, name))
     by_anchor = table.grouped().triplets
     again = by_anchor.answered(np.resize([True, False], 4000)).grouped()
