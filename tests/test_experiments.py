@@ -36,6 +36,7 @@ def test_every_experiment_runs(name, tmp_path, made_up_food, monkeypatch):
     result = reproduce(name, "-o", "out", *data)
     assert "runs, about" in result.stderr
     assert sorted(p.name for p in Path("out").iterdir()) == [
+        ".ordinate",
         "README.md",
         "figure.png",
         "figure.svg",

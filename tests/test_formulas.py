@@ -17,7 +17,7 @@ from ordinate.kernels.backends import translating
 from ordinate.kernels.formulas import LINKS, NOISES, PENALTIES, Link, Noise, Penalty
 from ordinate.kernels.functions import expit, log, ndtr
 from ordinate.kernels.losses import Loss
-from ordinate.passes import TripletStore
+from ordinate.passes import MemoryTriplets
 
 functions = import_module("ordinate.kernels.backends.numba_.functions")
 
@@ -234,14 +234,14 @@ def test_a_row_is_all_that_a_new_loss_needs(backend):
     rng = np.random.default_rng(0)
     triplets = Triplets(rng.random((200, 8)).argsort(axis=1)[:, :3], n_items=8)
     points = rng.normal(size=(8, 2))
-    plain = TripletStore.from_triplets(triplets, "numpy")
+    plain = MemoryTriplets.from_triplets(triplets, "numpy")
     if backend == "torch":
         pytest.importorskip("torch", reason="torch is not installed")
         from on_torch import HostTriplets
 
         store = HostTriplets.of(plain, "torch-cpu")
     else:
-        store = TripletStore.from_triplets(triplets, backend)
+        store = MemoryTriplets.from_triplets(triplets, backend)
     value, gradient = store.loss(points, POWER)
     assert value == pytest.approx(plain.loss(points, POWER)[0], rel=1e-12)
     differences = approx_fprime(
