@@ -153,3 +153,12 @@ def test_reports_show_names_and_keep_labels():
     found = data(html_report(np.eye(2), labels, title="", names=["a", "a"]))
     assert found["labels"] == ["a (x/1.png)", "a (x/2.png)"]
     assert data(html_report(np.eye(2), ["a", "b"], title=""))["raw_labels"] is None
+
+
+def test_labels_are_found_without_their_folders(tmp_path):
+    path = write(tmp_path, "b.jpg\tbread\na.jpg\tapple\n")
+    found = read_items(path, ["images/a.jpg", "images/b.jpg"])
+    assert found.columns == {"column 2": ["apple", "bread"]}
+    assert found.notes[-1] == "labels are found without their folders"
+    with pytest.raises(ReadError, match="no column holds the labels"):
+        read_items(path, ["one/a.jpg", "two/a.jpg"])

@@ -54,13 +54,21 @@ def read_items(
     notes=["items are found by column 'car', which holds all labels"])
     """
     wanted = [str(label) for label in labels]
+    # Files about stimuli often leave out the folder that answers name.
+    names = [label.replace("\\", "/").rpartition("/")[2] for label in wanted]
     given = load(path, table)
     # A first line that names an item is no header.
-    bare = given.undecided and bool({*map(_as_label, given.header or [])} & {*wanted})
+    bare = given.undecided and bool({*map(_as_label, given.header or [])} & {*wanted, *names})
     rows = given.bare() if bare else given.named()
     header = _header(rows.path, rows.header or [""] * rows.data.num_columns)
     words = [[str(word) for word in rows.words(column)] for column in rows.data.columns]
+    known = {_as_label(word) for column in words for word in column}
+    by_name = len({*names}) == len(names) and not known & {*wanted} and bool(known & {*names})
+    if by_name:
+        wanted = names
     place, notes = _label_column(rows.path, header, words, wanted)
+    if by_name:
+        notes.append("labels are found without their folders")
     row_of = {_as_label(word): row for row, word in enumerate(words[place])}
     order = [row_of[label] for label in wanted]
     columns = {
