@@ -83,6 +83,7 @@ def full():
         columns={
             f"a column of long name {k}": [f"category {i}" for i in range(60)] for k in range(9)
         },
+        colour="a column of long name 0",
         participants=[
             {"participant": f"P{k}", "triplets": 10, "accuracy": k / 30} for k in range(30)
         ],
@@ -267,7 +268,9 @@ def test_every_column_can_colour_the_map(show, tmp_path):
 
 def test_many_categories_are_told_and_keep_their_words(show, tmp_path):
     args, options = report(40, columns={"word": [f"word {i}" for i in range(40)]})
-    page = show(*args, **options)
+    # Names of items tell nothing as colours: another column is the first, unless it is asked for.
+    assert show(*args, **options).js("document.getElementById('colour').value") == "0"
+    page = show(*args, **options, colour="word")
     legend = page.js("document.getElementById('legend').innerText")
     assert "29 others" in legend
     assert "Only the commonest 11 of 40 have a colour of their own." in legend

@@ -69,7 +69,7 @@ def html_report(
         What items may be coloured by, in a menu of the report: numbers or categories.
     colour : str, optional
         The column that they are coloured by at first, or "accuracy" or "triplets"; otherwise the
-        first of `columns`.
+        first of `columns` that does not have another word for almost every item.
     participants : iterable of mappings, optional
         With keys ``participant``, ``triplets`` and ``accuracy``.
     history : sequence of float, optional
@@ -101,6 +101,7 @@ def html_report(
     n = len(X)
     own = [str(row) for row in range(n)] if own is None else own
     shown = display_names(own, names)[0]
+    read = [read_column(name, values, n) for name, values in (columns or {}).items()]
     per_item = {"accuracy": accuracy_per_item, "triplets": triplets_per_item}
     data: dict[str, Any] = {
         "labels": shown,
@@ -108,8 +109,8 @@ def html_report(
         "points": [[_rounded(value) for value in axis] for axis in _hide_unplaced(X).T],
         "accuracy": _numbers("accuracy_per_item", accuracy_per_item, n),
         "triplets": _numbers("triplets_per_item", triplets_per_item, n),
-        "colour": _first_colour(colour, columns or {}, per_item),
-        "columns": [_column(read_column(name, v, n)) for name, v in (columns or {}).items()],
+        "colour": _first_colour(colour, read, per_item),
+        "columns": [_column(column) for column in read],
         "images": _pictures(match_images(images, own)),
         "participants": [_participant(person) for person in participants or ()],
         "history": [_number(value) for value in ([] if history is None else history)],
@@ -194,12 +195,15 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def _first_colour(
-    colour: str | None, columns: Mapping[str, Any], per_item: Mapping[str, Any]
+    colour: str | None, columns: list[Column], per_item: Mapping[str, Any]
 ) -> str | None:
-    known = [*columns, *(name for name, values in per_item.items() if values is not None)]
+    """Return the column asked for, else the first that tells items apart by more than names."""
+    known = [column.name for column in columns]
+    known += [name for name, values in per_item.items() if values is not None]
     if colour is not None and colour not in known:
         raise ValueError(f"colour must be one of {known}; got {colour!r}")
-    return next(iter(columns), None) if colour is None else colour
+    telling = (column.name for column in columns if not column.n_other)
+    return next(telling, None) if colour is None else colour
 
 
 def _participant(person: Mapping[str, Any]) -> dict[str, Any]:
