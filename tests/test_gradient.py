@@ -8,8 +8,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import check_estimator
-from test_loe import EXPECTED_TO_FAIL
 
 import ordinate
 from ordinate import (
@@ -300,14 +298,6 @@ def test_progress_is_told(data, capsys):
     assert "spectral start, gap" in told
     assert "times the limit" in told
     assert "passes" in told
-
-
-@pytest.mark.parametrize("method", ALL)
-def test_scikit_learn_manners(method):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(method(), expected_failed_checks=EXPECTED_TO_FAIL, on_fail=None)
-    assert not {r["check_name"] for r in results if r["status"] == "failed"}
 
 
 def test_model_selection(data):
