@@ -151,6 +151,15 @@ def test_the_papers_warm_start(data):
     assert relative(both, points) < relative(cold, points)
 
 
+def test_triplets_for_a_start_that_has_no_use_for_them(data):
+    points, triplets = data
+    with pytest.warns(UserWarning, match="were not used"):
+        fitted = LOE(landmarks=25).fit(triplets)
+    for start, named in (("random", "'random'"), (points, "an array"), (fitted, "a fitted LOE")):
+        with pytest.raises(ValueError, match=f"init_triplets are .*and init is {named}: leave"):
+            STE(init=start).fit(triplets, init_triplets=triplets)
+
+
 def test_starts_that_cannot_be(data):
     _, triplets = data
     for start, message in (

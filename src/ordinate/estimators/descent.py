@@ -93,7 +93,8 @@ class GradientEmbedder(Embedder):
             How rows ``(anchor, first, second)`` were answered: +1 or True where the first is
             nearer, -1 or False where the second is. Without it, the first is nearer in every row.
         init_triplets : triplets in any form, optional
-            Triplets over the same items for the start alone: the paper's warm start is
+            Triplets over the same items for the start alone, where `init` is "auto", "loe",
+            "spectral" or an LOE that is not fitted: the paper's warm start is
             ``STE(init="loe").fit(uniform, init_triplets=landmark)``.
 
         Returns
@@ -123,11 +124,13 @@ class GradientEmbedder(Embedder):
             starts += [_random(store, n_components, generator) for _ in range(n_init - 1)]
             if self.n_init == "auto":
                 best, start = self._race(store, loss, starts, options)
-                found = self._descend(store, loss, start, options, self._watch(store))
+                found = self._descend(store, loss, start, options, self._make_watch(store))
             else:
                 tries = []
                 for start in starts:
-                    tries.append(self._descend(store, loss, start, options, self._watch(store)))
+                    tries.append(
+                        self._descend(store, loss, start, options, self._make_watch(store))
+                    )
                     if tries[-1].stopped:
                         break
                 best = int(np.argmin([found.history[-1] for found in tries]))
@@ -180,6 +183,7 @@ class GradientEmbedder(Embedder):
         init = self.init
         of_triplets, of_store = triplets, store
         if init_triplets is not None:
+            self._check_uses_triplets(init)
             of_triplets = over_labels(init_triplets, self.items_)
             of_store = self._store(of_triplets)
         if isinstance(init, LOE) and hasattr(init, "embedding_"):
@@ -206,6 +210,19 @@ class GradientEmbedder(Embedder):
         spectral = spectral_start(of_store, n_components, generator)
         self._say(f"spectral start, gap {spectral.gap:.2f}")
         return Start("spectral", spectral.points, spectral.gap)
+
+    def _check_uses_triplets(self, init: Any) -> None:
+        """Raise if triplets were given for a start that has no use for them."""
+        if isinstance(init, LOE):
+            used, given = not hasattr(init, "embedding_"), "a fitted LOE"
+        else:
+            used = isinstance(init, str) and init != "random"
+            given = repr(init) if isinstance(init, str) else "an array"
+        if not used:
+            raise ValueError(
+                f"init_triplets are for a start that is found from triplets, and init is {given}: "
+                "leave them out, or take init='loe' or init='spectral'"
+            )
 
     def _loe(self, model: LOE, triplets: Any) -> Start:
         """LOE's map as a start; what it leaves out is of no concern where all triplets follow."""
@@ -278,7 +295,7 @@ class GradientEmbedder(Embedder):
         points = best_scale(store, loss, points) * points
         return SOLVERS[solver](store, loss, points, watch=watch, **options)
 
-    def _watch(self, store: TripletStore) -> Watch:
+    def _make_watch(self, store: TripletStore) -> Watch:
         """What happens at every step over all triplets."""
 
         def watch(iteration: int, value: float, points: np.ndarray, left: float) -> bool:

@@ -82,7 +82,7 @@ class KernelEmbedder(Embedder):
         began = time.perf_counter()
         with single_threaded_blas():
             found = descend_kernel(
-                store, loss, project, tol=tol, max_iter=max_iter, watch=self._watch(store)
+                store, loss, project, tol=tol, max_iter=max_iter, watch=self._make_watch(store)
             )
         self.kernel_ = found.K
         self.embedding_ = principal_axes(self._placed(store, _leading(found.K, n_components)))
@@ -108,7 +108,7 @@ class KernelEmbedder(Embedder):
     def _form(self, n_components: int) -> tuple[Loss, Projection]:
         """Return the loss, and the projection after each step."""
 
-    def _watch(self, store: MemoryTriplets) -> Watch:
+    def _make_watch(self, store: MemoryTriplets) -> Watch:
         def watch(iteration: int, value: float, K: np.ndarray, left: float) -> bool:
             if self.verbose > 1:
                 self._say(f"  step {iteration}, loss {value:.6f}")
@@ -137,6 +137,7 @@ class STEKer(KernelEmbedder):
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
+        What computes on the CPU: compiled kernels, or NumPy alone; "auto" takes numba if there.
     callback : function, optional
         As for :class:`STE`; a step's `embedding` takes an eigendecomposition.
     verbose : int

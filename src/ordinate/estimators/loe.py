@@ -39,6 +39,7 @@ class LOE(Embedder):
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
+        What computes on the CPU: compiled kernels, or NumPy alone; "auto" takes numba if there.
     device : None, "cpu", "cuda", "cuda:<number>", "auto" or torch.device
         Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
     verbose : int
