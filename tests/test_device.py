@@ -150,6 +150,7 @@ def test_devices_are_named_or_refused(monkeypatch):
     assert choose_device("auto") == choose_device("cuda") == "cuda:0"
     assert choose_device("cuda:1") == choose_device(torch.device("cuda", 1)) == "cuda:1"
     assert choose_device(torch.device("cuda")) == "cuda:0"
+    assert choose_device(torch.device("cpu", 0)) == TORCH_CPU
     assert describe_device("cuda:1") == "cuda:1 (a GPU)"
     with pytest.raises(RuntimeError, match="device='cuda:2' was asked for.* sees 2 GPUs"):
         choose_device("cuda:2")

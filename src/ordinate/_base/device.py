@@ -25,9 +25,9 @@ def choose_device(device: Any) -> str:
     """
     torch = sys.modules.get("torch")  # who has an object of it has imported it
     if torch is not None and isinstance(device, torch.device):
-        device = str(device)
-        if device == "cpu":
+        if device.type == "cpu":
             return TORCH_CPU
+        device = str(device)
     if device is None or device == "cpu":
         return "cpu"
     if device == "auto":
