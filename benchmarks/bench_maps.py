@@ -35,7 +35,7 @@ def timed_fit(model: STE, truth: np.ndarray, *args, **kwargs) -> dict:
     final = procrustes_error(model.embedding_, truth, relative=True)
     reached = next(seconds for seconds, error in track if error <= 1.05 * final)
     return {
-        "start": model.start_.name,
+        "start": model.init_.name,
         "start_error": track[0][1],
         "start_s": track[0][0],
         "reached_s": reached,
@@ -65,7 +65,7 @@ def starts(n: int, d: int, c: float) -> None:
     truth = sample_points(n, d, random_state=0)
     triplets = sample(truth, m, random_state=1)
     for start in ("spectral", "random"):
-        line(f"STE, {start} start", timed_fit(STE(d, start=start, random_state=0), truth, triplets))
+        line(f"STE, {start} start", timed_fit(STE(d, init=start, random_state=0), truth, triplets))
 
 
 def warm_start(n: int, d: int, c: float, epsilon: float) -> None:
@@ -78,11 +78,11 @@ def warm_start(n: int, d: int, c: float, epsilon: float) -> None:
         truth, about, design="landmarks", landmarks=n_landmarks(n, d, about), random_state=2
     )
     rest = sample(truth, m - about, random_state=3)
-    model = STE(d, start="loe", random_state=0)
-    line("LOE-STE", timed_fit(model, truth, rest, start_triplets=landmark))
+    model = STE(d, init="loe", random_state=0)
+    line("LOE-STE", timed_fit(model, truth, rest, init_triplets=landmark))
     every = sample(truth, m, random_state=1)
     for start in ("random", "spectral"):
-        line(f"STE, {start} start", timed_fit(STE(d, start=start, random_state=0), truth, every))
+        line(f"STE, {start} start", timed_fit(STE(d, init=start, random_state=0), truth, every))
 
 
 def finish(n: int, c: float, landmarks: int) -> None:
@@ -94,7 +94,7 @@ def finish(n: int, c: float, landmarks: int) -> None:
         f"\nFinishing LOE on its own {m:,} triplets, n = {n:,}, {landmarks} landmarks: LOE alone "
         f"{alone:.4f}\n\n{HEAD}"
     )
-    line("LOE, finished", timed_fit(STE(start=LOE()), truth, triplets))
+    line("LOE, finished", timed_fit(STE(init=LOE()), truth, triplets))
 
 
 def food(folder: Path) -> None:
@@ -110,7 +110,7 @@ def food(folder: Path) -> None:
         seconds = []
         for seed in range(30):
             began = time.perf_counter()
-            model = STE(start=start, tol=1e-7, random_state=seed).fit(rows)
+            model = STE(init=start, tol=1e-7, random_state=seed).fit(rows)
             seconds.append(time.perf_counter() - began)
         found = model.embedding_
         expected = found if expected is None else expected

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from _measure import heading, memory_now, peak_memory
+from sklearn.base import clone
 
 from ordinate import LOE, STE, ondisk, procrustes_error, sample_points, simulate
 from ordinate._base.memory import available_memory
@@ -61,7 +62,7 @@ def fit(path: Path, method: str, limit: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder:  # compiles, or loads what is compiled
         ondisk.write([small], f"{folder}/small")
         for data in (small, ondisk.open_triplets(f"{folder}/small", memory_limit="20MB")):
-            type(model)(random_state=0).fit(data)
+            clone(model).set_params(verbose=0).fit(data)
     data = ondisk.open_triplets(path, memory_limit=limit)
     if limit is None:
         data = data.load()

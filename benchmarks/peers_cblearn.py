@@ -25,11 +25,11 @@ def methods(d: int) -> dict:
     from cblearn import embedding as cb
 
     return {
-        "STE": (STE(d, n_starts=1), cb.STE(d)),
-        "t-STE": (TSTE(d, n_starts=1), cb.TSTE(d)),
-        "CKL": (CKL(d, mu=0.05, n_starts=1), cb.CKL(d, mu=0.05)),
-        "GNMDS": (GNMDS(d, n_starts=1), cb.GNMDS(d)),
-        "SOE": (SOE(d, margin=0.1, n_starts=1), cb.SOE(d, margin=0.1, n_init=1)),
+        "STE": (STE(d, n_init=1), cb.STE(d)),
+        "t-STE": (TSTE(d, n_init=1), cb.TSTE(d)),
+        "CKL": (CKL(d, mu=0.05, n_init=1), cb.CKL(d, mu=0.05)),
+        "GNMDS": (GNMDS(d, n_init=1), cb.GNMDS(d)),
+        "SOE": (SOE(d, margin=0.1, n_init=1), cb.SOE(d, margin=0.1, n_init=1)),
     }
 
 

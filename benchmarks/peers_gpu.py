@@ -17,6 +17,7 @@ from ordinate.passes import MemoryTriplets
 
 
 def main(device: str, n: int, c: float) -> None:
+    import torch
     from cblearn import embedding
 
     from ordinate import STE
@@ -24,7 +25,7 @@ def main(device: str, n: int, c: float) -> None:
     truth = sample_points(n, 2, random_state=0)
     triplets = sample_triplets(truth, round(c * n * np.log(n)), random_state=1)
     store = MemoryTriplets.from_triplets(triplets)
-    ours = STE(device="torch-cpu" if device == "cpu" else device, n_starts=1, random_state=0)
+    ours = STE(device=torch.device(device), n_init=1, random_state=0)
     peer = embedding.STE(2, backend="torch", device=device, random_state=0)
     ours.fit(triplets)  # compiles kernels, warms the device up
     print(f"\n{device}, n = {n:,}, {len(triplets):,} triplets\n")

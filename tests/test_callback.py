@@ -72,7 +72,7 @@ def test_it_changes_nothing(estimator, triplets):
 @pytest.mark.parametrize("max_iter", [3, 500])
 @pytest.mark.parametrize("solver", ["blocks", "batches", "scipy"])
 def test_every_solver_tells(solver, max_iter, triplets):
-    model, steps = fit(STE, triplets, solver=solver, start="random", max_iter=max_iter, tol=1e-6)
+    model, steps = fit(STE, triplets, solver=solver, init="random", max_iter=max_iter, tol=1e-6)
     assert [step.loss for step in steps] == model.history_.tolist()
     iterations = [step.iteration for step in steps]
     assert iterations == sorted(iterations)
@@ -120,7 +120,7 @@ def test_true_ends_the_fit_where_it_is(estimator, when, triplets, capsys):
 @pytest.mark.parametrize("when", [0, 3])
 def test_true_ends_every_solver(solver, when, triplets):
     model = STE(
-        solver=solver, start="random", callback=lambda step: step.iteration >= when, random_state=0
+        solver=solver, init="random", callback=lambda step: step.iteration >= when, random_state=0
     ).fit(triplets)
     assert model.n_iter_ == when
     assert not model.converged_
@@ -133,18 +133,18 @@ def test_true_leaves_out_the_starts_to_come(triplets):
         steps.append(step)
         return sum(one.iteration == 0 for one in steps) == 2
 
-    STE(n_starts=5, start="random", callback=stop, random_state=0).fit(triplets)
+    STE(n_init=5, init="random", callback=stop, random_state=0).fit(triplets)
     assert [step.iteration for step in steps].count(0) == 2
     assert steps[-1].iteration == 0
     steps.clear()
-    STE(n_starts=3, start="random", callback=steps.append, random_state=0).fit(triplets)
+    STE(n_init=3, init="random", callback=steps.append, random_state=0).fit(triplets)
     assert [step.iteration for step in steps].count(0) == 3
 
 
 @pytest.mark.parametrize("solver", ["blocks", "batches"])
 def test_true_where_a_start_has_converged(solver, triplets):
     """The last step of the first start, or of its first batch, is the last of the fit."""
-    options = {"n_starts": 3, "start": "random", "solver": solver}
+    options = {"n_init": 3, "init": "random", "solver": solver}
     _, steps = fit(STE, triplets, **options)
     end = [step.left <= 1 for step in steps].index(True)
 
@@ -191,9 +191,9 @@ def test_it_is_a_parameter_like_others():
 
 
 def test_the_map_comes_from_the_device():
-    pytest.importorskip("torch", reason="torch is not installed")
+    torch = pytest.importorskip("torch", reason="torch is not installed")
     rows = sample_triplets(sample_points(20, 2, random_state=0), 2000, random_state=0).rows
-    _, steps = fit(STE, Triplets(rows), device="torch-cpu", start="random", max_iter=2)
+    _, steps = fit(STE, Triplets(rows), device=torch.device("cpu"), init="random", max_iter=2)
     assert isinstance(steps[-1].embedding, np.ndarray)
 
 

@@ -172,8 +172,8 @@ def test_folders_that_cannot_be_written(run, answers, monkeypatch):
     ("options", "message"),
     [
         (["--method", "tsne"], "method must be one of"),
-        (["--method", "soe", "--noise", "btl"], "soe has no option noise"),
-        (["--method", "loe", "--starts", "3"], "loe has no option starts"),
+        (["--method", "soe", "--noise", "btl"], "soe does not take noise"),
+        (["--method", "loe", "--starts", "3"], "loe does not take --starts"),
         (["--folds", "1"], "folds must be 0, or at least 2"),
         (["--memory-limit", "banana"], "--memory-limit must be"),
         (["--device", "cuda:99"], "pip install torch"),  # whether torch lacks, or the GPU
@@ -433,9 +433,24 @@ def test_files_larger_than_memory_are_streamed(run):
 
 
 def test_devices(run, answers):
-    pytest.importorskip("torch")
-    run("fit", answers, "-o", "out", "--device", "torch-cpu", "--folds", 0, "-q")
-    assert json.loads(Path("out/run.json").read_text())["settings"]["device"] == "torch-cpu"
+    run("fit", answers, "-o", "out", "--device", "cpu", "--folds", 0, "-q")
+    assert json.loads(Path("out/run.json").read_text())["settings"]["device"] == "cpu"
+    for wrong in ("gpu", "torch-cpu", "torch:cpu", "cuda:x"):
+        result = run("fit", answers, "-o", "no", "--device", wrong, code=2)
+        assert f"--device must be cpu, cuda, cuda:<number> or auto; got {wrong}" in result.stderr
+
+
+def test_methods_without_a_choice_of_device_or_chance(run, answers):
+    """A seed is for the folds, too, and all methods run on a CPU; a GPU is refused, not ignored."""
+    for method, device in (("loe", "cpu"), ("ste-ker", "cpu"), ("ste-ker", "auto")):
+        out = f"{method}-{device}"
+        options = ["--method", method, "--device", device, "--seed", 3, "--folds", 0, "-q"]
+        run("fit", answers, "-o", out, *options)
+        settings = json.loads(Path(out, "run.json").read_text())["settings"]
+        assert settings["random_state"] == 3
+        assert settings["device"] == "cpu"
+    result = run("fit", answers, "-o", "no", "--method", "gnmds-ker", "--device", "cuda", code=2)
+    assert "gnmds-ker runs on the CPU alone, and --device cuda was asked for" in result.stderr
 
 
 def test_options_that_cannot_apply_are_refused(run, answers):

@@ -18,7 +18,7 @@ from ordinate import (
     sample_triplets,
 )
 from ordinate._base import arrays as _arrays
-from ordinate._base.device import choose_device, describe_device
+from ordinate._base.device import TORCH_CPU, choose_device, describe_device
 from ordinate.files.ondisk import stored
 from ordinate.kernels import losses
 from ordinate.passes import MemoryTriplets
@@ -31,13 +31,15 @@ from ordinate.passes import columns as columns_store  # noqa: E402
 from ordinate.passes import device as device_store  # noqa: E402
 from ordinate.passes import triplets as triplets_store  # noqa: E402
 
+HERE = torch.device("cpu")
+
 
 def test_single_precision_is_close():
     points = sample_points(50, 2, random_state=0)
     triplets = sample_triplets(points, 9000, random_state=0)
     for name in losses.NAMES:
         double, single = (
-            HostTriplets.of(MemoryTriplets.from_triplets(triplets), "torch-cpu", precision).loss(
+            HostTriplets.of(MemoryTriplets.from_triplets(triplets), TORCH_CPU, precision).loss(
                 points, losses.get(name)
             )
             for precision in ("double", "single")
@@ -61,43 +63,45 @@ def test_loe_is_the_same_map(options, per_item):
         options = {"landmarks": np.unique(triplets.rows[:, 0])[:9]}
         triplets = triplets[np.isin(triplets.rows[:, 0], options["landmarks"])]
     here = LOE(**options).fit(triplets)
-    there = LOE(device="torch-cpu", **options).fit(triplets)
+    there = LOE(device=HERE, **options).fit(triplets)
     assert there.embedding_ == pytest.approx(here.embedding_, abs=1e-4)
     assert there.scores_ == pytest.approx(here.scores_, abs=1e-3)
     assert there.n_passes_ == here.n_passes_
     assert there.recovery_ == here.recovery_
-    assert (here.device_, there.device_) == ("cpu", "torch-cpu")
-    assert all(isinstance(a, np.ndarray) for a in (there.embedding_, there.ranking_.information))
+    assert (here.device_, there.device_) == ("cpu", TORCH_CPU)
+    assert all(
+        isinstance(a, np.ndarray) for a in (there.embedding_, there.score_details_.information)
+    )
 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"solver": "scipy"}, {"start": "random", "solver": "batches"}, {"regularization": 1.0}],
+    [{}, {"solver": "scipy"}, {"init": "random", "solver": "batches"}, {"regularization": 1.0}],
 )
 def test_ste_is_the_same_map(options):
     points = sample_points(80, 2, random_state=0)
     triplets = sample_triplets(points, 60_000, random_state=0)
     options = {"tol": 1e-8, "random_state": 0, **options}
     here = STE(**options).fit(triplets)
-    there = STE(device="torch-cpu", **options).fit(triplets)
+    there = STE(device=HERE, **options).fit(triplets)
     assert procrustes_error(there.embedding_, here.embedding_, relative=True) < 1e-3
     assert there.loss_ == pytest.approx(here.loss_, rel=1e-7)
-    assert there.device_ == "torch-cpu"
-    assert isinstance(there.start_.points, np.ndarray)
+    assert there.device_ == TORCH_CPU
+    assert isinstance(there.init_.points, np.ndarray)
 
 
 def test_a_start_by_loe_runs_there_too(capsys):
     points = sample_points(200, 2, random_state=0)
     triplets = sample_triplets(points, 60_000, design="landmarks", landmarks=8, random_state=0)
-    model = STE(device="torch-cpu", verbose=1).fit(triplets)
-    assert model.start_.name == "loe"
-    assert "[STE] device: torch-cpu" in capsys.readouterr().err
+    model = STE(device=HERE, verbose=1).fit(triplets)
+    assert model.init_.name == "loe"
+    assert "[STE] device: torch:cpu" in capsys.readouterr().err
 
 
 def test_items_without_triplets_have_no_place():
     triplets = sample_triplets(sample_points(30, 2, random_state=0), 6000, random_state=0)
     with pytest.warns(UserWarning, match="3 items are in no triplet"):
-        model = TSTE(n_items=33, device="torch-cpu", random_state=0).fit(triplets.rows)
+        model = TSTE(n_items=33, device=HERE, random_state=0).fit(triplets.rows)
     assert np.isnan(model.embedding_[30:]).all()
     assert np.isfinite(model.embedding_[:30]).all()
 
@@ -130,8 +134,8 @@ def test_determinism_holds_inside_a_block():
 
 def test_devices_are_named_or_refused(monkeypatch):
     assert choose_device(None) == choose_device("cpu") == "cpu"
-    assert choose_device("torch-cpu") == describe_device("torch-cpu") == "torch-cpu"
-    for wrong in ("gpu", "cuda:one", "cuda1", 0):
+    assert choose_device(torch.device("cpu")) == describe_device(TORCH_CPU) == TORCH_CPU
+    for wrong in ("gpu", "cuda:one", "cuda1", 0, "torch-cpu", TORCH_CPU, torch.device("mps")):
         with pytest.raises(ValueError, match="device must be None, 'cpu', 'cuda'"):
             choose_device(wrong)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -144,7 +148,9 @@ def test_devices_are_named_or_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a GPU")
     assert choose_device("auto") == choose_device("cuda") == "cuda:0"
-    assert choose_device("cuda:1") == "cuda:1"
+    assert choose_device("cuda:1") == choose_device(torch.device("cuda", 1)) == "cuda:1"
+    assert choose_device(torch.device("cuda")) == "cuda:0"
+    assert choose_device(torch.device("cpu", 0)) == TORCH_CPU
     assert describe_device("cuda:1") == "cuda:1 (a GPU)"
     with pytest.raises(RuntimeError, match="device='cuda:2' was asked for.* sees 2 GPUs"):
         choose_device("cuda:2")
@@ -154,14 +160,12 @@ def test_room_on_a_device(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (100, 200))
     assert device_store.has_room("cuda:0", 50)
     assert not device_store.has_room("cuda:0", 51)
-    assert device_store.has_room("torch-cpu", 1e12)
+    assert device_store.has_room(TORCH_CPU, 1e12)
 
 
 def test_kernel_forms_run_on_the_cpu():
     triplets = sample_triplets(sample_points(10, 2, random_state=0), 300, random_state=0)
-    assert STEKer(device="auto", tol=1e-2).fit(triplets).device_ == "cpu"
-    with pytest.raises(ValueError, match="STEKer runs on the CPU alone; got 'torch-cpu'"):
-        STEKer(device="torch-cpu").fit(triplets)
+    assert STEKer(tol=1e-2).fit(triplets).device_ == "cpu"
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -172,17 +176,17 @@ def test_what_does_not_fit_is_sent_block_by_block(monkeypatch, weighted):
     about = sample_triplets(points, 40_000, design="landmarks", landmarks=12, random_state=2).rows
     weight = np.random.default_rng(0).integers(1, 4, 40_000) if weighted else None
     every, landmark = (Triplets(r, n_items=60, weight=weight) for r in (rows, about))
-    resident = STE(device="torch-cpu", tol=1e-9, random_state=0).fit(every).embedding_
-    loe = LOE(device="torch-cpu").fit(landmark).embedding_
+    resident = STE(device=HERE, tol=1e-9, random_state=0).fit(every).embedding_
+    loe = LOE(device=HERE).fit(landmark).embedding_
     monkeypatch.setattr(device_store, "has_room", lambda device, n_bytes: False)
     monkeypatch.setattr(triplets_store, "BLOCK", 7000)
     monkeypatch.setattr(columns_store, "BLOCK", 700)
     with pytest.warns(UserWarning, match="sent there anew for every pass"):
-        blocked = STE(device="torch-cpu", tol=1e-9, random_state=0).fit(every)
+        blocked = STE(device=HERE, tol=1e-9, random_state=0).fit(every)
     assert blocked.embedding_ == pytest.approx(resident, abs=1e-3)
     assert blocked.n_passes_ > 5
     with pytest.warns(UserWarning, match="sent there anew for every pass"):
-        assert LOE(device="torch-cpu").fit(landmark).embedding_ == pytest.approx(loe, abs=1e-5)
+        assert LOE(device=HERE).fit(landmark).embedding_ == pytest.approx(loe, abs=1e-5)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -202,8 +206,8 @@ def test_files_larger_than_memory_go_to_the_device(monkeypatch, tmp_path, room, 
     monkeypatch.setattr(ondisk.TripletFile, "load", None)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        loe = LOE(device="torch-cpu").fit(opened)
-        ste = STE(device="torch-cpu", tol=1e-9, random_state=0).fit(opened)
+        loe = LOE(device=HERE).fit(opened)
+        ste = STE(device=HERE, tol=1e-9, random_state=0).fit(opened)
     assert sum("sent there anew" in str(w.message) for w in said) == (0 if room else 2)
     assert loe.embedding_ == pytest.approx(LOE().fit(triplets).embedding_, abs=1e-5)
     known = STE(tol=1e-9, random_state=0).fit(triplets).embedding_

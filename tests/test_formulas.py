@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
+from ordinate._base.device import TORCH_CPU
 from ordinate.data.triplets import Triplets
 from ordinate.kernels import losses
 from ordinate.kernels.backends import translating
@@ -239,7 +240,7 @@ def test_a_row_is_all_that_a_new_loss_needs(backend):
         pytest.importorskip("torch", reason="torch is not installed")
         from on_torch import HostTriplets
 
-        store = HostTriplets.of(plain, "torch-cpu")
+        store = HostTriplets.of(plain, TORCH_CPU)
     else:
         store = MemoryTriplets.from_triplets(triplets, backend)
     value, gradient = store.loss(points, POWER)

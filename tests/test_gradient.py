@@ -8,8 +8,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import check_estimator
-from test_loe import EXPECTED_TO_FAIL
 
 import ordinate
 from ordinate import (
@@ -50,15 +48,15 @@ def relative(model, points):
 @pytest.mark.parametrize("method", ALL)
 def test_fit_and_its_attributes(data, method):
     points, triplets = data
-    model = method(n_starts=1, random_state=0).fit(triplets)
+    model = method(n_init=1, random_state=0).fit(triplets)
     assert model.embedding_.shape == (150, 2)
     assert model.converged_
     assert model.history_[-1] == model.loss_ < model.history_[0]
     assert (np.diff(model.history_) <= 0).all()
     assert model.n_iter_ == len(model.history_) - 1
     assert model.n_iter_ < model.n_passes_ < 60
-    assert model.start_.name == "spectral"
-    assert model.start_.gap > 1.5
+    assert model.init_.name == "spectral"
+    assert model.init_.gap > 1.5
     assert procrustes_error(model.embedding_, points, relative=True, scale=True) < 0.25
     store = MemoryTriplets.from_triplets(triplets)
     value = store.loss(model.embedding_, model._loss(2))[0] / len(triplets)
@@ -70,9 +68,9 @@ def test_small_data_get_several_starts(capsys):
     rng = np.random.default_rng(6)
     points = 2 * np.repeat(np.eye(7), 3, axis=0) + 0.5 * rng.normal(size=(21, 7))
     triplets = sample_triplets(points, 20_000, random_state=56)
-    lowest = STE(n_starts=30, random_state=1).fit(triplets).loss_
+    lowest = STE(n_init=30, random_state=1).fit(triplets).loss_
     # Where the spectral start ends depends on the last bits of its eigenvectors.
-    unlucky = STE(start="random", n_starts=1, random_state=0).fit(triplets)
+    unlucky = STE(init="random", n_init=1, random_state=0).fit(triplets)
     assert unlucky.loss_ > lowest + 5e-4
     for seed in range(3):
         found = STE(random_state=seed, verbose=1).fit(triplets)
@@ -84,8 +82,8 @@ def test_small_data_get_several_starts(capsys):
 
 def test_one_start_where_it_is_asked_for_or_many_cost_much(data, capsys):
     points, triplets = data
-    STE(start="spectral", random_state=0, verbose=1).fit(triplets)
-    STE(start=points, verbose=1).fit(triplets)
+    STE(init="spectral", random_state=0, verbose=1).fit(triplets)
+    STE(init=points, verbose=1).fit(triplets)
     _, many = uniform_data(n=1200, m=500_000)
     STE(random_state=0, verbose=1).fit(many)
     assert "is the best" not in capsys.readouterr().err
@@ -94,7 +92,7 @@ def test_one_start_where_it_is_asked_for_or_many_cost_much(data, capsys):
 def test_a_map_lies_along_its_principal_axes(data):
     _, triplets = data
     for start in ("spectral", "random"):
-        X = STE(start=start, random_state=0).fit(triplets).embedding_
+        X = STE(init=start, random_state=0).fit(triplets).embedding_
         assert X.mean(axis=0) == pytest.approx(0, abs=1e-9)
         C = X.T @ X
         assert C[0, 1] == pytest.approx(0, abs=1e-8)
@@ -113,7 +111,7 @@ def test_every_start_ends_in_the_same_map(data):
     for start in [*starts, fitted.embedding_]:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = STE(start=start, **strict).fit(triplets).embedding_
+            found = STE(init=start, **strict).fit(triplets).embedding_
         assert align(found, expected) == pytest.approx(expected, abs=1e-3)
 
 
@@ -123,12 +121,12 @@ def test_auto_takes_landmarks_for_what_they_are(data):
         points, 60_000, design="landmarks", landmarks=12, random_state=5
     )
     model = STE().fit(about_landmarks)
-    assert model.start_.name == "loe"
+    assert model.init_.name == "loe"
     # Finished on its own triplets, LOE's map reaches the joint maximum of the likelihood.
     store = MemoryTriplets.from_triplets(about_landmarks)
     alone = store.loss(LOE().fit(about_landmarks).embedding_, losses.get("ste"))[0] / len(store)
     assert model.loss_ < alone
-    assert STE().fit(triplets).start_.name == "spectral"
+    assert STE().fit(triplets).init_.name == "spectral"
 
 
 def test_the_papers_warm_start(data):
@@ -138,19 +136,28 @@ def test_the_papers_warm_start(data):
         points, 30_000, design="landmarks", landmarks=12, random_state=5
     )
     cold = STE(tol=1e-9).fit(triplets)
-    warm = STE(start="loe", tol=1e-9).fit(triplets, start_triplets=about_landmarks)
-    assert warm.start_.name == "loe"
+    warm = STE(init="loe", tol=1e-9).fit(triplets, init_triplets=about_landmarks)
+    assert warm.init_.name == "loe"
     assert warm.loss_ == pytest.approx(cold.loss_, rel=1e-9)
     names = [f"i{k}" for k in range(150)]
     named = Triplets(triplets.rows, items=names)
     frame = pd.DataFrame(
         np.array(names)[about_landmarks.rows], columns=["anchor", "near", "far"]
     ).sample(frac=1, random_state=0)
-    again = STE(start="loe", tol=1e-9).fit(named, start_triplets=frame)
+    again = STE(init="loe", tol=1e-9).fit(named, init_triplets=frame)
     assert again.embedding_ == pytest.approx(warm.embedding_, abs=1e-3)
     # All answers may count: the choice of landmarks does not depend on them.
     both = STE(tol=1e-9).fit(Triplets.concatenate([triplets, about_landmarks]))
     assert relative(both, points) < relative(cold, points)
+
+
+def test_triplets_for_a_start_that_has_no_use_for_them(data):
+    points, triplets = data
+    with pytest.warns(UserWarning, match="were not used"):
+        fitted = LOE(landmarks=25).fit(triplets)
+    for start, named in (("random", "'random'"), (points, "an array"), (fitted, "a fitted LOE")):
+        with pytest.raises(ValueError, match=f"init_triplets are .*and init is {named}: leave"):
+            STE(init=start).fit(triplets, init_triplets=triplets)
 
 
 def test_starts_that_cannot_be(data):
@@ -162,12 +169,12 @@ def test_starts_that_cannot_be(data):
         (LOE(3), r"shape \(150, 2\); it is of shape \(150, 3\)"),
     ):
         with pytest.raises(ValueError, match=message):
-            STE(start=start).fit(triplets)
+            STE(init=start).fit(triplets)
     for options, message in (
         ({"tol": -1}, "tol must be a number of at least 0"),
         ({"regularization": "auto"}, "regularization must be a number"),
         ({"max_iter": 0}, "max_iter must be a whole number"),
-        ({"n_starts": 0}, "n_starts must be"),
+        ({"n_init": 0}, "n_init must be"),
         ({"solver": "adam"}, "solver must be one of"),
         ({"noise": "none"}, "noise must be one of"),
         ({"device": "gpu"}, "device must be"),
@@ -186,19 +193,19 @@ def test_starts_that_cannot_be(data):
 
 def test_several_starts_keep_the_best(capsys):
     _, triplets = uniform_data(n=40, m=1500)
-    one = TSTE(start="random", random_state=4).fit(triplets)
-    many = TSTE(start="random", random_state=4, n_starts=8, verbose=1).fit(triplets)
+    one = TSTE(init="random", random_state=4).fit(triplets)
+    many = TSTE(init="random", random_state=4, n_init=8, verbose=1).fit(triplets)
     assert many.loss_ <= one.loss_
     assert "of 8 is the best" in capsys.readouterr().err
 
 
 def test_seeds_are_honoured(data):
     points, triplets = data
-    runs = [STE(start="random", random_state=seed).fit(triplets).embedding_ for seed in (1, 1, 2)]
+    runs = [STE(init="random", random_state=seed).fit(triplets).embedding_ for seed in (1, 1, 2)]
     assert (runs[0] == runs[1]).all()
     assert (runs[0] != runs[2]).any()
     # The seed that made the points must not make the start.
-    start = STE(start="random", random_state=0).fit(triplets).start_.points
+    start = STE(init="random", random_state=0).fit(triplets).init_.points
     assert procrustes_error(start, points, scale=True, relative=True) > 0.9
 
 
@@ -226,7 +233,7 @@ def test_solvers_agree(data, method, solver):
 def test_batches_read_less_of_many_triplets():
     _, triplets = uniform_data(n=100, m=1_000_000)
     passes = {
-        solver: STE(start="random", solver=solver, random_state=1).fit(triplets).n_passes_
+        solver: STE(init="random", solver=solver, random_state=1).fit(triplets).n_passes_
         for solver in ("auto", "blocks")
     }
     assert passes["auto"] < 0.6 * passes["blocks"]
@@ -261,7 +268,7 @@ def test_missing_items_have_no_place_and_are_named(data):
     assert model.predict([[0, 1, 152]]).tolist() == [0]
     assert model.score([[0, 1, 152]]) == 0.5
     with pytest.warns(UserWarning, match="5 items"):
-        again = STE(start=model.embedding_).fit(holes)
+        again = STE(init=model.embedding_).fit(holes)
     assert again.embedding_[:150] == pytest.approx(model.embedding_[:150], abs=0.05)
 
 
@@ -302,18 +309,10 @@ def test_progress_is_told(data, capsys):
     assert "passes" in told
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_scikit_learn_manners(method):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(method(), expected_failed_checks=EXPECTED_TO_FAIL, on_fail=None)
-    assert not {r["check_name"] for r in results if r["status"] == "failed"}
-
-
 def test_model_selection(data):
     _, triplets = data
-    model = clone(STE(start=LOE(landmarks=20), random_state=0))
-    assert isinstance(model.start, LOE)
+    model = clone(STE(init=LOE(landmarks=20), random_state=0))
+    assert isinstance(model.init, LOE)
     assert cross_val_score(STE(n_items=150), triplets, cv=3).min() > 0.6
     search = GridSearchCV(
         STE(n_items=150, random_state=0), {"n_components": [1, 2]}, cv=ordinate.TripletKFold(3)
@@ -351,7 +350,7 @@ def test_loe_finished_on_its_own_triplets():
     triplets = sample_triplets(
         points, round(200 * n * np.log(n)), design="landmarks", landmarks=40, random_state=1
     )
-    finished = STE(start=LOE()).fit(triplets)
+    finished = STE(init=LOE()).fit(triplets)
     assert relative(finished, points) <= 0.072
     assert relative(finished, points) < relative(LOE().fit(triplets), points)
 
@@ -368,6 +367,6 @@ def test_the_loss_is_told_without_the_ridge():
 def test_a_start_that_needs_no_step():
     points = np.array([[0.0], [1.0], [3.0], [7.0]])
     rows = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 0, 2], [1, 0, 3], [2, 1, 3]]
-    model = SOE(1, start=points, solver="scipy").fit(rows)
+    model = SOE(1, init=points, solver="scipy").fit(rows)
     assert model.score(rows) == 1
     assert len(model.history_) == model.n_iter_ + 1

@@ -10,7 +10,7 @@ from ordinate.evaluation.analysis import analyse
 from ordinate.evaluation.held_out import BETTER, NO_BETTER, TOO_FEW, HeldOut, hold_out
 
 SEEDS = 40
-QUICK = STE(n_starts=1, tol=1e-2, regularization=0.5, random_state=0)
+QUICK = STE(n_init=1, tol=1e-2, regularization=0.5, random_state=0)
 
 
 def questions(n, m, seed):

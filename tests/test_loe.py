@@ -6,7 +6,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import check_estimator
 
 import ordinate
 from ordinate import (
@@ -217,59 +216,6 @@ def test_scikit_learn_tools(data):
     assert copy.get_params()["landmarks"] == 7
     fixed = LOE(n_items=200)
     assert cross_val_score(fixed, np.asarray(triplets), cv=3).shape == (3,)
-
-
-# Checks that feed tables of measurements, where these estimators take triplets of item ids.
-NOT_MEASUREMENTS = (
-    "the check's X holds measurements; an X of triplets holds ids, three different a row"
-)
-EXPECTED_TO_FAIL = dict.fromkeys(
-    [
-        "check_dict_unchanged",
-        "check_dont_overwrite_attributes",
-        "check_dont_overwrite_parameters",
-        "check_dtype_object",
-        "check_estimator_sparse_array",
-        "check_estimator_sparse_matrix",
-        "check_estimator_sparse_tag",
-        "check_estimators_dtypes",
-        "check_estimators_empty_data_messages",
-        "check_estimators_fit_returns_self",
-        "check_estimators_nan_inf",
-        "check_estimators_overwrite_params",
-        "check_estimators_pickle",
-        "check_f_contiguous_array_estimator",
-        "check_fit2d_1feature",
-        "check_fit2d_1sample",
-        "check_fit2d_predict1d",
-        "check_fit_check_is_fitted",
-        "check_fit_idempotent",
-        "check_fit_score_takes_y",
-        "check_methods_sample_order_invariance",
-        "check_methods_subset_invariance",
-        "check_n_features_in",
-        "check_n_features_in_after_fitting",
-        "check_pipeline_consistency",
-        "check_positive_only_tag_during_fit",
-        "check_readonly_memmap_input",
-        "check_complex_data",
-        "check_transformer_data_not_an_array",
-        "check_transformer_general",
-    ],
-    NOT_MEASUREMENTS,
-)
-
-
-def test_scikit_learn_manners():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(LOE(), expected_failed_checks=EXPECTED_TO_FAIL, on_fail=None)
-    failed = {r["check_name"] for r in results if r["status"] == "failed"}
-    assert not failed
-    passed_after_all = {r["check_name"] for r in results if r["status"] == "passed"} & set(
-        EXPECTED_TO_FAIL
-    )
-    assert not passed_after_all
 
 
 def relative_error(seed, n, d, c, landmarks, **options):

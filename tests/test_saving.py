@@ -46,12 +46,12 @@ def test_models_survive(tmp_path, triplets, estimator, kind):
 
 def test_what_text_cannot_hold_is_named(tmp_path, triplets):
     start = np.random.default_rng(0).normal(size=(30, 2))
-    model = STE(start=start, random_state=np.random.default_rng(0)).fit(triplets)
+    model = STE(init=start, random_state=np.random.default_rng(0)).fit(triplets)
     model.save(tmp_path / "model")
     record = json.loads((tmp_path / "model" / "model.json").read_text())
-    assert {"start", "random_state"} <= set(record["not_kept"])
+    assert {"init", "random_state"} <= set(record["not_kept"])
     again = ordinate.load(tmp_path / "model")
-    assert again.start == "auto"
+    assert again.init == "auto"
     assert np.array_equal(again.embedding_, model.embedding_)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from ordinate import Triplets, ondisk, threads
 from ordinate._base.arrays import beside, on_host
+from ordinate._base.device import TORCH_CPU
 from ordinate.algorithms.ranking import rank_columns
 from ordinate.files.ondisk import stored
 from ordinate.kernels import backends, losses, noise
@@ -78,13 +79,13 @@ def triplet_store(kind, table, folder):
     if kind == "memory":
         return MemoryTriplets.from_triplets(table)
     if kind == "device":
-        return DeviceTriplets.of(triplet_store("memory", table, folder), "torch-cpu")
+        return DeviceTriplets.of(triplet_store("memory", table, folder), TORCH_CPU)
     if kind == "sent":
-        return SentTriplets(triplet_store("memory", table, folder), "torch-cpu")
+        return SentTriplets(triplet_store("memory", table, folder), TORCH_CPU)
     if kind == "folder on device":
-        return DeviceTriplets.of(triplet_store("folder", table, folder), "torch-cpu")
+        return DeviceTriplets.of(triplet_store("folder", table, folder), TORCH_CPU)
     if kind == "folder sent":
-        return SentTriplets(triplet_store("folder", table, folder), "torch-cpu")
+        return SentTriplets(triplet_store("folder", table, folder), TORCH_CPU)
     return StreamedTriplets.from_triplets(opened(kind, table, folder))
 
 
@@ -92,13 +93,13 @@ def column_store(kind, table, landmarks, folder):
     if kind == "memory":
         return MemoryColumns.from_triplets(table, landmarks)
     if kind == "device":
-        return DeviceColumns.of(column_store("memory", table, landmarks, folder), "torch-cpu")
+        return DeviceColumns.of(column_store("memory", table, landmarks, folder), TORCH_CPU)
     if kind == "sent":
-        return SentColumns(column_store("memory", table, landmarks, folder), "torch-cpu")
+        return SentColumns(column_store("memory", table, landmarks, folder), TORCH_CPU)
     if kind == "folder on device":
-        return DeviceColumns.of(column_store("folder", table, landmarks, folder), "torch-cpu")
+        return DeviceColumns.of(column_store("folder", table, landmarks, folder), TORCH_CPU)
     if kind == "folder sent":
-        return SentColumns(column_store("folder", table, landmarks, folder), "torch-cpu")
+        return SentColumns(column_store("folder", table, landmarks, folder), TORCH_CPU)
     return StreamedColumns.from_triplets(opened(kind, table, folder), landmarks)
 
 
@@ -267,7 +268,7 @@ def test_terms_in_single_precision(kind):
     make = DeviceTriplets.of if kind == "device" else SentTriplets
     sums = [
         asked(lambda x, store=store: store.loss(x, losses.get("ste")), POINTS, like=store.counts)
-        for store in (make(host, "torch-cpu", precision) for precision in ("double", "single"))
+        for store in (make(host, TORCH_CPU, precision) for precision in ("double", "single"))
     ]
     assert sums[1][1] == pytest.approx(sums[0][1], abs=1e-3)
     assert not np.array_equal(sums[0][1], sums[1][1])
@@ -501,11 +502,11 @@ def test_a_device_without_room_is_sent_blocks(monkeypatch, tmp_path):
     assert isinstance(store_of(in_file), StreamedTriplets)
     assert isinstance(columns_of(table, LANDMARKS), MemoryColumns)
     assert isinstance(columns_of(in_file, LANDMARKS), StreamedColumns)
-    assert isinstance(store_of(table, device="torch-cpu"), DeviceTriplets)
-    assert isinstance(columns_of(in_file, LANDMARKS, device="torch-cpu"), DeviceColumns)
+    assert isinstance(store_of(table, device=TORCH_CPU), DeviceTriplets)
+    assert isinstance(columns_of(in_file, LANDMARKS, device=TORCH_CPU), DeviceColumns)
     monkeypatch.setattr(device, "has_room", lambda device, n_bytes: False)
     for source in (table, in_file):
         with pytest.warns(UserWarning, match="sent there anew for every pass"):
-            assert isinstance(store_of(source, device="torch-cpu"), SentTriplets)
+            assert isinstance(store_of(source, device=TORCH_CPU), SentTriplets)
         with pytest.warns(UserWarning, match="sent there anew for every pass"):
-            assert isinstance(columns_of(source, LANDMARKS, device="torch-cpu"), SentColumns)
+            assert isinstance(columns_of(source, LANDMARKS, device=TORCH_CPU), SentColumns)

@@ -261,8 +261,8 @@ def test_loe_from_an_unordered_file(tmp_path, landmark_triplets, tiny_blocks):
 def test_ste_from_a_file_is_ste_in_memory(name, tmp_path, uniform_triplets, tiny_blocks):
     opened = ondisk.open_triplets(save(uniform_triplets, tmp_path / name), memory_limit=400_000)
     assert not opened.fits
-    known = STE(n_starts=1, random_state=0).fit(uniform_triplets)
-    found = STE(n_starts=1, random_state=0).fit(opened)
+    known = STE(n_init=1, random_state=0).fit(uniform_triplets)
+    found = STE(n_init=1, random_state=0).fit(opened)
     # Texts are converted first, so that samples are of other rows.
     close = 1e-2 if name == "x.csv" else 1e-6
     assert found.embedding_ == pytest.approx(known.embedding_, abs=close)
@@ -273,8 +273,8 @@ def test_ste_from_a_file_is_ste_in_memory(name, tmp_path, uniform_triplets, tiny
 def test_a_warm_start_from_files(tmp_path, landmark_triplets, uniform_triplets, tiny_blocks):
     ondisk.write([landmark_triplets], tmp_path / "about")
     opened = ondisk.open_triplets(save(uniform_triplets, tmp_path / "x.npy"), memory_limit=400_000)
-    model = STE(start="loe").fit(opened, start_triplets=tmp_path / "about")
-    assert model.start_.name == "loe"
+    model = STE(init="loe").fit(opened, init_triplets=tmp_path / "about")
+    assert model.init_.name == "loe"
 
 
 def test_kernel_forms_load_what_fits(tmp_path, points):

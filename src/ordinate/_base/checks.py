@@ -112,11 +112,15 @@ def _remedy(y: np.ndarray) -> str:
 
 def check_integers(name: str, values: Any) -> np.ndarray:
     """Return an array of integers; floats must be whole, and the first that is not is named."""
+    if hasattr(values, "tocsr"):
+        raise TypeError(f"{name} must be a dense array; sparse ones are not taken: X.toarray()")
     array = np.asarray(values)
     if array.dtype.kind in "iu":
         return array
     if array.size == 0:
         return array.astype(np.int64)
+    if array.dtype.kind == "c":  # in the words that scikit-learn wants
+        raise ValueError(f"Complex data not supported: {name} must hold integer ids")
     if array.dtype.kind != "f":
         raise TypeError(
             f"{name} must hold integer ids, got {array.dtype} values; "

@@ -1,10 +1,12 @@
 """Which device a fit runs on: asked for, checked, and named."""
 
+import sys
 from typing import Any
 
 from ordinate._base.optional import require
 
-ALLOWED = "None, 'cpu', 'cuda', 'cuda:<number>', 'auto' or 'torch-cpu'"
+ALLOWED = "None, 'cpu', 'cuda', 'cuda:<number>', 'auto' or a torch.device"
+TORCH_CPU = "torch:cpu"  # what runs on a GPU, by torch on the CPU
 
 
 class DeviceError(RuntimeError):
@@ -12,15 +14,20 @@ class DeviceError(RuntimeError):
 
 
 def choose_device(device: Any) -> str:
-    """Return the device to use: "cpu", "cuda:0" or another GPU, or "torch-cpu".
+    """Return the name of the device to use: "cpu", "cuda:0" or another GPU, or `TORCH_CPU`.
 
     Parameters
     ----------
-    device : str or None
+    device : str, torch.device or None
         None or "cpu": this library's compiled kernels. "cuda" or "cuda:1": that GPU, or an error.
-        "auto": the first GPU if there is one, else "cpu". "torch-cpu": what runs on a GPU, by torch
-        on the CPU; for tests.
+        "auto": the first GPU if there is one, else "cpu". ``torch.device("cpu")``: what runs on a
+        GPU, by torch on the CPU, which is slow; for tests. Another ``torch.device``: as its name.
     """
+    torch = sys.modules.get("torch")  # who has an object of it has imported it
+    if torch is not None and isinstance(device, torch.device):
+        if device.type == "cpu":
+            return TORCH_CPU
+        device = str(device)
     if device is None or device == "cpu":
         return "cpu"
     if device == "auto":
@@ -28,9 +35,6 @@ def choose_device(device: Any) -> str:
             return "cuda:0" if require("torch", extra="gpu").cuda.is_available() else "cpu"
         except ImportError:
             return "cpu"
-    if device == "torch-cpu":
-        require("torch", extra="gpu")
-        return "torch-cpu"
     name, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
     if name != "cuda" or (number and not number.isdecimal()):
         raise ValueError(f"device must be {ALLOWED}; got {device!r}")
@@ -48,7 +52,7 @@ def choose_device(device: Any) -> str:
 
 def torch_device(device: str) -> Any:
     """Return torch's own object for a device other than "cpu"."""
-    return require("torch", extra="gpu").device("cpu" if device == "torch-cpu" else device)
+    return require("torch", extra="gpu").device("cpu" if device == TORCH_CPU else device)
 
 
 def describe_device(device: str) -> str:

@@ -74,9 +74,9 @@ MemoryLimit = Annotated[
 # Arguments of Python are known by the underscore or the = that follows, unless in quotes or paths.
 LONG = (
     "first_id|keep_checks|min_response_time|memory_limit|n_components|show_labels|image_size"
-    "|image_alpha"
+    "|image_alpha|n_init|max_iter"
 )
-RENAMED = {"n_components": "dimensions", "show_labels": "labels"}
+RENAMED = {"n_components": "dimensions", "show_labels": "labels", "n_init": "starts"}
 ARGUMENT = re.compile(
     rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|response|drop|only|checks|device|design|force"
     rf"|large)=('?)([\w:-]*)\2"

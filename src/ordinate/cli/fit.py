@@ -1,5 +1,6 @@
 """The command ``fit``: from raw file to labelled coordinates, figure and report."""
 
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -107,6 +108,7 @@ def fit(
     if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force)
+    check_device(device)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
@@ -128,7 +130,7 @@ def fit(
             method,
             noise=noise,
             regularization=regularization,
-            n_starts=starts,
+            n_init=starts,
             tol=tol,
             max_iter=max_iter,
             device=device,
@@ -140,6 +142,7 @@ def fit(
         used = {
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
             "device": result.model.device_,
+            "random_state": seed,
         }
         story = Story(
             title=title or source_name.name,
@@ -156,6 +159,14 @@ def fit(
         with whole_folder(folder, force=force) as partial, shell.warnings_as_notes(quiet):
             record = write_run(partial, result, story, looks, stages.begin)
     report(folder, record, result.warnings, quiet, as_json)
+
+
+def check_device(device: str | None) -> None:
+    """Refuse what is no device before anything is read."""
+    if device is not None and not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
+        raise shell.CommandError(
+            f"--device must be cpu, cuda, cuda:<number> or auto; got {device}", shell.WRONG_USE
+        )
 
 
 class Source(NamedTuple):

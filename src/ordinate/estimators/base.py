@@ -3,12 +3,14 @@
 import sys
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from os import PathLike
 from tempfile import gettempdir
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import on_host
@@ -21,9 +23,37 @@ from ordinate.evaluation.splits import n_cut
 from ordinate.files.inputs import as_triplets
 from ordinate.files.ondisk import TripletFile, find
 
+if TYPE_CHECKING:
+    # scikit-learn has no types, and a checker believes a class whose base it does not know to have
+    # any attribute whatever: this is what is used of it.
+    class ScikitEstimator:
+        """An estimator of scikit-learn."""
 
-class Embedder(BaseEstimator, ABC):
+        get_params: Callable[..., dict[str, Any]]
+        set_params: Callable[..., "Embedder"]
+        set_output: Callable[..., "Embedder"]
+        get_feature_names_out: Callable[..., np.ndarray]
+
+        def __init__(self, n_components: int = 2, **parameters: Any) -> None: ...
+        def __getstate__(self) -> dict[str, Any]: ...
+        def __sklearn_tags__(self) -> Any: ...
+else:
+
+    class ScikitEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+        """An estimator of scikit-learn that makes a map, and names the map's columns."""
+
+
+class Embedder(ScikitEstimator, ABC):
     """A map in ``embedding_`` that answers questions, and how it is asked for."""
+
+    n_components: int
+    n_items: int | None
+    verbose: int
+    embedding_: np.ndarray
+    items_: np.ndarray
+    n_features_in_: int
+    converged_: bool
+    device_: str
 
     _streams = True  # takes triplets that are not in memory
     _by_anchor = False  # and needs the rows of each anchor together
@@ -32,16 +62,11 @@ class Embedder(BaseEstimator, ABC):
     def fit(self, X: Any, y: Any = None) -> "Embedder":
         """Find the map; ``y`` says how the rows were answered, see :func:`answered`."""
 
-    def _keep(self, parameters: dict[str, Any]) -> None:
-        """Store what the constructor was given, as it is; called with its ``locals()``."""
-        for name in self._get_param_names():
-            setattr(self, name, parameters[name])
-
-    def _prepare(self, X: Any, y: Any) -> tuple[Any, int]:
+    def _prepare(self, X: Any, y: Any, device: Any = None) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""
         n_components = check_whole("n_components", self.n_components)
-        self.device_ = choose_device(self.device)
-        if self.device is not None:
+        self.device_ = choose_device(device)
+        if device is not None:
             self._say(f"device: {describe_device(self.device_)}")
         triplets = answered(X, self._triplets(X), y)
         if n_components >= triplets.n_items:
@@ -100,9 +125,27 @@ class Embedder(BaseEstimator, ABC):
                 "landmarks or dimensions"
             )
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Find the map and return it: an array (n_items, n_components)."""
-        return self.fit(X, y).embedding_
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Find the map and return it: an array (n_items, n_components), or a frame.
+
+        ``set_output(transform="pandas")``, or "polars", asks for a frame, and so does
+        ``sklearn.set_config(transform_output="pandas")``: a row for each item, in the order of
+        ``items_`` (the index of a frame of pandas), and columns as ``get_feature_names_out()``
+        names them. Other keywords are those of `fit`.
+        """
+        points = self.fit(X, y, **fit_params).embedding_
+        own = getattr(self, "_sklearn_output_config", {})
+        if own.get("transform", get_config()["transform_output"]) != "pandas":
+            return points  # scikit-learn makes what else was asked for of it
+        import pandas as pd
+
+        # It would take the index of X, whose rows are triplets; a frame it leaves as it is.
+        return pd.DataFrame(points, index=pd.Index(self.items_, name="item"), copy=True)
+
+    @property
+    def _n_features_out(self) -> int:
+        """How many columns ``get_feature_names_out`` names."""
+        return int(self.embedding_.shape[1])
 
     def predict(self, X: Any) -> np.ndarray:
         """Answer questions by the map.

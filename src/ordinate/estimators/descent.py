@@ -4,6 +4,7 @@ import math
 import time
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from ordinate._base.checks import (
     check_whole,
     random_generator,
 )
+from ordinate._base.device import TORCH_CPU
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.landmark_choice import asks_about_landmarks
 from ordinate.algorithms.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Watch
@@ -31,7 +33,7 @@ from ordinate.passes import TripletStore, store_of
 WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
-STARTS = ("auto", "spectral", "loe", "random")
+INITS = ("auto", "spectral", "loe", "random")
 MOST_STARTS = 10  # where their number is left to us
 RACE = 100  # triplets per coordinate of the sample that starts race on
 RACE_LEAST = 10_000  # triplets of it
@@ -62,7 +64,24 @@ class Start(NamedTuple):
 class GradientEmbedder(Embedder):
     """What the estimators that minimise a loss share; they say which loss."""
 
-    def fit(self, X: Any, y: Any = None, *, start_triplets: Any = None) -> "GradientEmbedder":
+    init: Any
+    n_init: Any
+    regularization: float
+    tol: float
+    max_iter: int
+    solver: str
+    backend: str
+    device: Any
+    random_state: Any
+    callback: Callable[[Step], Any] | None
+    loss_: float
+    history_: np.ndarray
+    n_iter_: int
+    n_passes_: float
+    converged_: bool
+    init_: Start
+
+    def fit(self, X: Any, y: Any = None, *, init_triplets: Any = None) -> "GradientEmbedder":
         """Find the map.
 
         Parameters
@@ -73,15 +92,16 @@ class GradientEmbedder(Embedder):
         y : array-like of +1 and -1, or of bool, shape (m,), optional
             How rows ``(anchor, first, second)`` were answered: +1 or True where the first is
             nearer, -1 or False where the second is. Without it, the first is nearer in every row.
-        start_triplets : triplets in any form, optional
-            Triplets over the same items for the start alone: the paper's warm start is
-            ``STE(start="loe").fit(uniform, start_triplets=landmark)``.
+        init_triplets : triplets in any form, optional
+            Triplets over the same items for the start alone, where `init` is "auto", "loe",
+            "spectral" or an LOE that is not fitted: the paper's warm start is
+            ``STE(init="loe").fit(uniform, init_triplets=landmark)``.
 
         Returns
         -------
         self
         """
-        triplets, n_components = self._prepare(X, y)
+        triplets, n_components = self._prepare(X, y, self.device)
         loss = self._loss(n_components)
         check_callback(self.callback)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
@@ -90,32 +110,34 @@ class GradientEmbedder(Embedder):
             "tol": check_number("tol", self.tol, least=0),
             "max_iter": check_whole("max_iter", self.max_iter),
         }
-        if self.n_starts != "auto":
-            check_whole("n_starts", self.n_starts)
+        if self.n_init != "auto":
+            check_whole("n_init", self.n_init)
         began = time.perf_counter()
         size = triplets.n_items * n_components
         self._check_memory(triplets, WORKING * size, SAMPLED * size)
         store = self._store(triplets)
         # A stream of its own: points that were simulated with the same seed must not be the start.
         generator = random_generator(self.random_state).spawn(1)[0]
-        n_starts = self._n_starts(len(store), size, loss)
+        n_init = self._n_init(len(store), size, loss)
         with single_threaded_blas():
-            starts = [self._start(triplets, start_triplets, store, n_components, generator)]
-            starts += [_random(store, n_components, generator) for _ in range(n_starts - 1)]
-            if self.n_starts == "auto":
+            starts = [self._start(triplets, init_triplets, store, n_components, generator)]
+            starts += [_random(store, n_components, generator) for _ in range(n_init - 1)]
+            if self.n_init == "auto":
                 best, start = self._race(store, loss, starts, options)
-                found = self._descend(store, loss, start, options, self._watch(store))
+                found = self._descend(store, loss, start, options, self._make_watch(store))
             else:
                 tries = []
                 for start in starts:
-                    tries.append(self._descend(store, loss, start, options, self._watch(store)))
+                    tries.append(
+                        self._descend(store, loss, start, options, self._make_watch(store))
+                    )
                     if tries[-1].stopped:
                         break
                 best = int(np.argmin([found.history[-1] for found in tries]))
                 found = tries[best]
-        self.start_ = starts[best]._replace(points=on_host(starts[best].points))
-        if n_starts > 1:
-            self._say(f"start {best + 1} of {n_starts} is the best: {self.start_.name}")
+        self.init_ = starts[best]._replace(points=on_host(starts[best].points))
+        if n_init > 1:
+            self._say(f"start {best + 1} of {n_init} is the best: {self.init_.name}")
         self.embedding_ = principal_axes(self._placed(store, on_host(found.points)))
         self.history_ = np.array(found.history)
         ridge = options["regularization"] / 2 * float((np.nan_to_num(self.embedding_) ** 2).sum())
@@ -144,7 +166,7 @@ class GradientEmbedder(Embedder):
         """Return the loss that the map minimises."""
 
     def _store(self, triplets: Any) -> TripletStore:
-        single = self.device_ != "torch-cpu" and self.tol >= SINGLE
+        single = self.device_ != TORCH_CPU and self.tol >= SINGLE
         return store_of(
             triplets, self.backend, self.device_, precision="single" if single else "double"
         )
@@ -152,31 +174,32 @@ class GradientEmbedder(Embedder):
     def _start(
         self,
         triplets: Any,
-        start_triplets: Any,
+        init_triplets: Any,
         store: TripletStore,
         n_components: int,
         generator: np.random.Generator,
     ) -> Start:
         """Find the start that was asked for, up to its scale."""
-        start = self.start
+        init = self.init
         of_triplets, of_store = triplets, store
-        if start_triplets is not None:
-            of_triplets = over_labels(start_triplets, self.items_)
+        if init_triplets is not None:
+            self._check_uses_triplets(init)
+            of_triplets = over_labels(init_triplets, self.items_)
             of_store = self._store(of_triplets)
-        if isinstance(start, LOE) and hasattr(start, "embedding_"):
-            return Start("loe", self._given(over_items(start, self.items_), n_components))
-        if isinstance(start, LOE):
-            return self._loe(clone(start), of_triplets)
-        if not isinstance(start, str):
-            return Start("given", self._given(start, n_components))
-        check_choice("start (if it is a word)", start, STARTS)
-        if start == "auto":
+        if isinstance(init, LOE) and hasattr(init, "embedding_"):
+            return Start("loe", self._given(over_items(init, self.items_), n_components))
+        if isinstance(init, LOE):
+            return self._loe(clone(init), of_triplets)
+        if not isinstance(init, str):
+            return Start("given", self._given(init, n_components))
+        check_choice("init (if it is a word)", init, INITS)
+        if init == "auto":
             n_rows = on_host(of_store.counts[0])
-            start = "loe" if asks_about_landmarks(n_rows, n_components) else "spectral"
-            self._say(f"start: {start}, chosen by the data")
-        if start == "random":
+            init = "loe" if asks_about_landmarks(n_rows, n_components) else "spectral"
+            self._say(f"start: {init}, chosen by the data")
+        if init == "random":
             return _random(store, n_components, generator)
-        if start == "loe":
+        if init == "loe":
             model = LOE(
                 n_components,
                 noise=getattr(self, "noise", "btl"),
@@ -187,6 +210,19 @@ class GradientEmbedder(Embedder):
         spectral = spectral_start(of_store, n_components, generator)
         self._say(f"spectral start, gap {spectral.gap:.2f}")
         return Start("spectral", spectral.points, spectral.gap)
+
+    def _check_uses_triplets(self, init: Any) -> None:
+        """Raise if triplets were given for a start that has no use for them."""
+        if isinstance(init, LOE):
+            used, given = not hasattr(init, "embedding_"), "a fitted LOE"
+        else:
+            used = isinstance(init, str) and init != "random"
+            given = repr(init) if isinstance(init, str) else "an array"
+        if not used:
+            raise ValueError(
+                f"init_triplets are for a start that is found from triplets, and init is {given}: "
+                "leave them out, or take init='loe' or init='spectral'"
+            )
 
     def _loe(self, model: LOE, triplets: Any) -> Start:
         """LOE's map as a start; what it leaves out is of no concern where all triplets follow."""
@@ -204,20 +240,20 @@ class GradientEmbedder(Embedder):
         points = np.array(points, dtype=float)
         shape = (len(self.items_), n_components)
         if points.shape != shape:
-            raise ValueError(f"start must be of shape {shape}; it is of shape {points.shape}")
+            raise ValueError(f"init must be of shape {shape}; it is of shape {points.shape}")
         placed = np.isfinite(points).all(axis=1)
         if placed.sum() < 2:
-            raise ValueError("start must have finite coordinates for at least two items")
+            raise ValueError("init must have finite coordinates for at least two items")
         points -= points[placed].mean(axis=0)
         points[~placed] = 0
         return points
 
-    def _n_starts(self, n_rows: int, size: int, loss: Loss) -> int:
+    def _n_init(self, n_rows: int, size: int, loss: Loss) -> int:
         """How many starts to try: where the choice is left to us, as many as cost little."""
-        if self.n_starts != "auto":
-            return int(self.n_starts)
+        if self.n_init != "auto":
+            return int(self.n_init)
         # Hinges fit a sample without telling much about all triplets: no race decides there.
-        if not (isinstance(self.start, str) and self.start == "auto" and loss.is_likelihood):
+        if not (isinstance(self.init, str) and self.init == "auto" and loss.is_likelihood):
             return 1
         return int(np.clip(RACE_ROWS // min(n_rows, _race_rows(size)), 1, MOST_STARTS))
 
@@ -259,7 +295,7 @@ class GradientEmbedder(Embedder):
         points = best_scale(store, loss, points) * points
         return SOLVERS[solver](store, loss, points, watch=watch, **options)
 
-    def _watch(self, store: TripletStore) -> Watch:
+    def _make_watch(self, store: TripletStore) -> Watch:
         """What happens at every step over all triplets."""
 
         def watch(iteration: int, value: float, points: np.ndarray, left: float) -> bool:

@@ -23,11 +23,11 @@ class STE(GradientEmbedder):
         Number of dimensions d.
     noise : {"btl", "thurstone"}
         How answers err: logistic or normal in the difference of squared distances.
-    start : {"auto", "spectral", "loe", "random"}, LOE or array-like (n_items, n_components)
-        Where to begin. "spectral" suits any triplets, "loe" triplets about landmarks; "auto" takes
-        "loe" where few items are anchors, else "spectral". A fitted LOE lends its map, another is
-        fitted first. The scale is found for the loss.
-    n_starts : int or "auto"
+    init : {"auto", "spectral", "loe", "random"}, LOE or array-like (n_items, n_components)
+        The start. "spectral" suits any triplets, "loe" triplets about landmarks; "auto" takes "loe"
+        where few items are anchors, else "spectral". A fitted LOE lends its map, another is fitted
+        first. The scale is found for the loss.
+    n_init : int or "auto"
         How many starts to try, the others at random; the best result is kept. "auto" lets up to
         ten race on a sample where that costs little, as with up to some 200 items, unless a start
         is asked for.
@@ -44,7 +44,8 @@ class STE(GradientEmbedder):
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
-    device : None, "cpu", "cuda", "cuda:<number>", "auto" or "torch-cpu"
+        What computes on the CPU: compiled kernels, or NumPy alone; "auto" takes numba if there.
+    device : None, "cpu", "cuda", "cuda:<number>", "auto" or torch.device
         Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
     random_state : int, Generator or None
     callback : function, optional
@@ -72,7 +73,7 @@ class STE(GradientEmbedder):
     converged_ : bool
     device_ : str
         The device used: "cpu", or that of the GPU.
-    start_ : Start
+    init_ : Start
         The start of the result: its name, its map and, if spectral, its gap.
 
     Examples
@@ -90,20 +91,33 @@ class STE(GradientEmbedder):
         n_components: int = 2,
         *,
         noise: str = "btl",
-        start: Any = "auto",
-        n_starts: Any = "auto",
+        init: Any = "auto",
+        n_init: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,
         solver: str = "auto",
         n_items: int | None = None,
         backend: str = "auto",
-        device: str | None = None,
+        device: Any = None,
         random_state: Any = None,
         callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.n_components = n_components
+        self.noise = noise
+        self.init = init
+        self.n_init = n_init
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     def _loss(self, n_components: int) -> Loss:
         check_choice("noise", self.noise, NOISES)
@@ -121,7 +135,7 @@ class TSTE(GradientEmbedder):
     n_components : int
     alpha : float, optional
         Degrees of freedom; by default ``max(n_components - 1, 1)``.
-    start and all others
+    init and all others
         As for :class:`STE`, and so are the attributes.
     """
 
@@ -130,20 +144,33 @@ class TSTE(GradientEmbedder):
         n_components: int = 2,
         *,
         alpha: float | None = None,
-        start: Any = "auto",
-        n_starts: Any = "auto",
+        init: Any = "auto",
+        n_init: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,
         solver: str = "auto",
         n_items: int | None = None,
         backend: str = "auto",
-        device: str | None = None,
+        device: Any = None,
         random_state: Any = None,
         callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.n_components = n_components
+        self.alpha = alpha
+        self.init = init
+        self.n_init = n_init
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     def _loss(self, n_components: int) -> Loss:
         alpha = max(n_components - 1, 1) if self.alpha is None else self.alpha
@@ -161,7 +188,7 @@ class CKL(GradientEmbedder):
     n_components : int
     mu : float
         Keeps probabilities from 0 and 1. With 0 the map has no scale of its own.
-    start and all others
+    init and all others
         As for :class:`STE`, and so are the attributes.
     """
 
@@ -170,20 +197,33 @@ class CKL(GradientEmbedder):
         n_components: int = 2,
         *,
         mu: float = 0.05,
-        start: Any = "auto",
-        n_starts: Any = "auto",
+        init: Any = "auto",
+        n_init: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,
         solver: str = "auto",
         n_items: int | None = None,
         backend: str = "auto",
-        device: str | None = None,
+        device: Any = None,
         random_state: Any = None,
         callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.n_components = n_components
+        self.mu = mu
+        self.init = init
+        self.n_init = n_init
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     def _loss(self, n_components: int) -> Loss:
         return losses.get("ckl", mu=check_number("mu", self.mu, least=0))
@@ -199,7 +239,7 @@ class GNMDS(GradientEmbedder):
     n_components : int
     margin : float
         Sets the scale of the map.
-    start and all others
+    init and all others
         As for :class:`STE`, and so are the attributes.
     """
 
@@ -208,20 +248,33 @@ class GNMDS(GradientEmbedder):
         n_components: int = 2,
         *,
         margin: float = 1.0,
-        start: Any = "auto",
-        n_starts: Any = "auto",
+        init: Any = "auto",
+        n_init: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,
         solver: str = "auto",
         n_items: int | None = None,
         backend: str = "auto",
-        device: str | None = None,
+        device: Any = None,
         random_state: Any = None,
         callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.n_components = n_components
+        self.margin = margin
+        self.init = init
+        self.n_init = n_init
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     def _loss(self, n_components: int) -> Loss:
         return losses.get("gnmds", margin=check_number("margin", self.margin, above=0))
@@ -237,7 +290,7 @@ class SOE(GradientEmbedder):
     n_components : int
     margin : float
         Sets the scale of the map.
-    start and all others
+    init and all others
         As for :class:`STE`, and so are the attributes.
     """
 
@@ -246,20 +299,33 @@ class SOE(GradientEmbedder):
         n_components: int = 2,
         *,
         margin: float = 0.1,
-        start: Any = "auto",
-        n_starts: Any = "auto",
+        init: Any = "auto",
+        n_init: Any = "auto",
         regularization: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 500,
         solver: str = "auto",
         n_items: int | None = None,
         backend: str = "auto",
-        device: str | None = None,
+        device: Any = None,
         random_state: Any = None,
         callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.n_components = n_components
+        self.margin = margin
+        self.init = init
+        self.n_init = n_init
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     def _loss(self, n_components: int) -> Loss:
         return losses.get("soe", margin=check_number("margin", self.margin, above=0))

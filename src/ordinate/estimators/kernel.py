@@ -34,6 +34,16 @@ class KernelEmbedder(Embedder):
 
     _streams = False
 
+    tol: float
+    max_iter: int
+    backend: str
+    callback: Callable[[Step], Any] | None
+    kernel_: np.ndarray
+    loss_: float
+    history_: np.ndarray
+    n_iter_: int
+    converged_: bool
+
     def fit(self, X: Any, y: Any = None) -> "KernelEmbedder":
         """Find the map.
 
@@ -49,10 +59,7 @@ class KernelEmbedder(Embedder):
         -------
         self
         """
-        if self.device not in (None, "cpu", "auto"):
-            raise ValueError(f"{type(self).__name__} runs on the CPU alone; got {self.device!r}")
         triplets, n_components = self._prepare(X, y)
-        self.device_ = "cpu"
         check_callback(self.callback)
         tol = check_number("tol", self.tol, least=0)
         max_iter = check_whole("max_iter", self.max_iter)
@@ -75,7 +82,7 @@ class KernelEmbedder(Embedder):
         began = time.perf_counter()
         with single_threaded_blas():
             found = descend_kernel(
-                store, loss, project, tol=tol, max_iter=max_iter, watch=self._watch(store)
+                store, loss, project, tol=tol, max_iter=max_iter, watch=self._make_watch(store)
             )
         self.kernel_ = found.K
         self.embedding_ = principal_axes(self._placed(store, _leading(found.K, n_components)))
@@ -101,7 +108,7 @@ class KernelEmbedder(Embedder):
     def _form(self, n_components: int) -> tuple[Loss, Projection]:
         """Return the loss, and the projection after each step."""
 
-    def _watch(self, store: MemoryTriplets) -> Watch:
+    def _make_watch(self, store: MemoryTriplets) -> Watch:
         def watch(iteration: int, value: float, K: np.ndarray, left: float) -> bool:
             if self.verbose > 1:
                 self._say(f"  step {iteration}, loss {value:.6f}")
@@ -130,10 +137,7 @@ class STEKer(KernelEmbedder):
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
-    device : None, "cpu" or "auto"
-        All of them the CPU.
-    random_state : ignored
-        Nothing in the method is random; present since other estimators have it.
+        What computes on the CPU: compiled kernels, or NumPy alone; "auto" takes numba if there.
     callback : function, optional
         As for :class:`STE`; a step's `embedding` takes an eigendecomposition.
     verbose : int
@@ -151,6 +155,7 @@ class STEKer(KernelEmbedder):
     n_iter_ : int
     converged_ : bool
     device_ : str
+        "cpu": these run nowhere else.
     """
 
     def __init__(
@@ -161,12 +166,16 @@ class STEKer(KernelEmbedder):
         max_iter: int = 1000,
         n_items: int | None = None,
         backend: str = "auto",
-        device: str | None = None,
-        random_state: Any = None,
         callback: Callable[[Step], Any] | None = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_items = n_items
+        self.backend = backend
+        self.callback = callback
+        self.verbose = verbose
 
     def _form(self, n_components: int) -> tuple[Loss, Projection]:
         return losses.get("ste"), project_semidefinite

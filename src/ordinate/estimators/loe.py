@@ -39,10 +39,9 @@ class LOE(Embedder):
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
-    device : None, "cpu", "cuda", "cuda:<number>", "auto" or "torch-cpu"
+        What computes on the CPU: compiled kernels, or NumPy alone; "auto" takes numba if there.
+    device : None, "cpu", "cuda", "cuda:<number>", "auto" or torch.device
         Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
-    random_state : ignored
-        Nothing in the method is random; present since other estimators have it.
     verbose : int
         1 prints what is done.
 
@@ -57,8 +56,9 @@ class LOE(Embedder):
     scores_ : ndarray, shape (n_items, n_landmarks)
     shifts_ : ndarray, shape (n_landmarks,)
         ``scores_ + shifts_`` are estimates of squared distances to the landmarks.
-    ranking_ : Scores
-        The scores with all that is known about them.
+    score_details_ : Scores
+        What is known about the scores of each landmark: information, how often each item was
+        compared, the ridge, whether they converged.
     misfit_ : float
         Mean squared difference of ``scores_ + shifts_`` and the map's squared distances, in units
         of the scores' variance by chance: about 1 where the map explains the answers.
@@ -96,11 +96,18 @@ class LOE(Embedder):
         regularization: float | str = "auto",
         n_items: int | None = None,
         backend: str = "auto",
-        device: str | None = None,
-        random_state: Any = None,
+        device: Any = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.noise = noise
+        self.recovery = recovery
+        self.regularization = regularization
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> "LOE":
         """Find the map.
@@ -118,7 +125,7 @@ class LOE(Embedder):
         -------
         self
         """
-        triplets, n_components = self._prepare(X, y)
+        triplets, n_components = self._prepare(X, y, self.device)
         check_choice("recovery", self.recovery, RECOVERIES)
         check_regularization(self.regularization)
         began = time.perf_counter()
@@ -143,7 +150,7 @@ class LOE(Embedder):
         self.scores_ = scores.scores
         self.scores_[self.landmarks_, range(len(self.landmarks_))] = -found.shifts
         self.shifts_ = found.shifts
-        self.ranking_ = scores
+        self.score_details_ = scores
         self.misfit_ = found.misfit
         self.recovery_ = found.recovery
         self.n_passes_ = scores.n_passes
@@ -158,7 +165,7 @@ class LOE(Embedder):
 
     def _warn(self, triplets: Any) -> None:
         """Say what was left out or went wrong."""
-        scores = self.ranking_
+        scores = self.score_details_
         unused = len(triplets) - self.n_triplets_used_
         if unused:
             warnings.warn(

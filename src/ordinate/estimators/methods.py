@@ -61,7 +61,8 @@ def choose(
         "auto" takes LOE for over 20 million triplets about landmarks, else STE, with a ridge of 1
         where there are fewer than 10 triplets per coordinate.
     **options
-        Parameters of the estimator. None stands for its default.
+        Parameters of the estimator. None stands for its default. A random_state goes to those
+        methods that are random, and the device "cpu" or "auto" to those that have a choice.
 
     Examples
     --------
@@ -83,10 +84,19 @@ def choose(
             given.setdefault("regularization", RIDGE)
             reason += f"; with a ridge of {given['regularization']:g}, as answers are few"
     estimator = {method.name: method.estimator for method in METHODS}[name]
-    unknown = sorted(set(given) - set(estimator().get_params()))
+    known = estimator().get_params()
+    if "random_state" not in known:
+        given.pop("random_state", None)
+    if "device" not in known:
+        device = given.pop("device", "cpu")
+        if device not in ("cpu", "auto"):
+            raise ValueError(
+                f"method {name} runs on the CPU alone, and device={device!r} was asked for: leave "
+                "that out, or take another method"
+            )
+    unknown = sorted(set(given) - set(known))
     if unknown:
-        words = [option.removeprefix("n_").replace("_", "-") for option in unknown]
-        raise ValueError(f"method {name} has no option {', '.join(words)}")
+        raise ValueError(f"method {name} does not take {', '.join(unknown)}")
     return Choice(estimator(n_components, **given), name, reason)
 
 

@@ -64,10 +64,11 @@ def plot_map(
 
     Parameters
     ----------
-    points : array-like, shape (n, d)
+    points : array-like, shape (n, d), or a fitted estimator
+        An estimator, as of :func:`ordinate.load` too, gives its map.
     labels : sequence, shape (n,), optional
-        Long ones are wrapped and cut short. A folder or an ending of pictures that all share is not
-        shown.
+        By default the items of an estimator. Long ones are wrapped and cut short. A folder or an
+        ending of pictures that all share is not shown.
     names : sequence, shape (n,), optional
         What to show instead, as :func:`ordinate.files.items.display_names` has it.
     images : mapping of label to path or array, optional

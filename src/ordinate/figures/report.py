@@ -53,11 +53,11 @@ def html_report(
 
     Parameters
     ----------
-    points : array-like, shape (n, d)
+    points : array-like, shape (n, d), or a fitted estimator
         The map, used as given. Items of rows with NaN are listed, but not drawn.
     labels : sequence, shape (n,), optional
-        Numbers from 0 where not given. A folder or an ending of pictures that all share is shown
-        only beside an item's other properties.
+        By default the items of an estimator, or numbers from 0. A folder or an ending of pictures
+        that all share is shown only beside an item's other properties.
     title : str
     names : sequence, shape (n,), optional
         What to call the items instead, as :func:`ordinate.files.items.display_names` has it.

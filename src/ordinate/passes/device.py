@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ordinate._base.device import torch_device
+from ordinate._base.device import TORCH_CPU, torch_device
 from ordinate._base.optional import require
 from ordinate.kernels import backends
 from ordinate.kernels.noise import Noise
@@ -251,6 +251,6 @@ def _shorten(label: Tensor) -> None:
 
 def has_room(device: str, n_bytes: float) -> bool:
     """Whether a device has as much memory free, and as much again for the work."""
-    if device == "torch-cpu":
+    if device == TORCH_CPU:
         return True
     return 2 * n_bytes <= require("torch", extra="gpu").cuda.mem_get_info(device)[0]

@@ -156,7 +156,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "loss": _number(getattr(model, "loss_", None)),
         "n_iterations": getattr(model, "n_iter_", None),
         "n_passes": _number(getattr(model, "n_passes_", None)),
-        "start": getattr(getattr(model, "start_", None), "name", None),
+        "init": getattr(getattr(model, "init_", None), "name", None),
     }
     return {
         "ordinate": __version__,

@@ -13,8 +13,8 @@ from ordinate.study.experiments._frame import Tracked, about_landmarks, track
 
 # How the paper's baselines start: cold, with steps that know nothing of the curvature.
 COLD: dict[str, Callable[[int, int], Any]] = {
-    "STE, cold": lambda d, seed: STE(d, start="random", random_state=seed),
-    "GNMDS, cold": lambda d, seed: GNMDS(d, start="random", random_state=seed, tol=1e-3),
+    "STE, cold": lambda d, seed: STE(d, init="random", random_state=seed),
+    "GNMDS, cold": lambda d, seed: GNMDS(d, init="random", random_state=seed, tol=1e-3),
 }
 
 
@@ -27,7 +27,7 @@ def cold(points: np.ndarray, triplets: Triplets, seed: int) -> dict[str, Tracked
 def spectral(points: np.ndarray, triplets: Triplets, seed: int) -> Tracked:
     """Our STE, from the spectral start."""
     d = points.shape[1]
-    return track(STE(d, start="spectral", random_state=seed), points, triplets)
+    return track(STE(d, init="spectral", random_state=seed), points, triplets)
 
 
 def loe(points: np.ndarray, m: int, l: int, seed: int, **options: Any) -> Tracked:
@@ -41,4 +41,4 @@ def warm(points: np.ndarray, m: int, epsilon: float, seed: int) -> Tracked:
     about = round(epsilon * m)
     landmark = about_landmarks(points, about, n_landmarks(n, d, about), seed)
     rest = sample_triplets(points, m - about, random_state=seed + 3000)
-    return track(STE(d, start="loe", random_state=seed), points, rest, start_triplets=landmark)
+    return track(STE(d, init="loe", random_state=seed), points, rest, init_triplets=landmark)

@@ -35,12 +35,12 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
     """Time of each start, and how far its map is from the first."""
     triplets = load_food(data).triplets
     if cell["trial"] == 0:
-        STE(start=LOE(landmarks=LANDMARKS)).fit(triplets)  # loads kernels
+        STE(init=LOE(landmarks=LANDMARKS)).fit(triplets)  # loads kernels
     rows: list[Row] = []
     first = None
     for name, start in STARTS.items():
         began = time.perf_counter()
-        model = STE(start=start, tol=1e-7, random_state=cell["trial"]).fit(triplets)
+        model = STE(init=start, tol=1e-7, random_state=cell["trial"]).fit(triplets)
         seconds = time.perf_counter() - began
         first = model.embedding_ if first is None else first
         apart = float(np.abs(align(model.embedding_, first) - first).max())

@@ -54,7 +54,7 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
         "STE, strict": STE(d, tol=1e-8, random_state=seed),
     }
     if cell["design"] == "landmarks":
-        models |= {"LOE": LOE(d), "LOE, finished": STE(d, start=LOE(d))}
+        models |= {"LOE": LOE(d), "LOE, finished": STE(d, init=LOE(d))}
     rows = []
     for name, model in models.items():
         model.fit(triplets)  # loads kernels

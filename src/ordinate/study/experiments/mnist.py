@@ -69,11 +69,11 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
         ask(k, seed + 2, design="landmarks", landmarks=n_landmarks(n, D, k)) for k in (about, m)
     )
     fits = {
-        "LOE-STE": lambda: STE(D, start="loe").fit(rest, start_triplets=half),
-        "STE, cold": lambda: STE(D, start="random", random_state=seed).fit(every),
-        "STE, spectral": lambda: STE(D, start="spectral", random_state=seed).fit(every),
+        "LOE-STE": lambda: STE(D, init="loe").fit(rest, init_triplets=half),
+        "STE, cold": lambda: STE(D, init="random", random_state=seed).fit(every),
+        "STE, spectral": lambda: STE(D, init="spectral", random_state=seed).fit(every),
         "LOE": lambda: LOE(D).fit(whole),
-        "GNMDS, cold": lambda: GNMDS(D, start="random", random_state=seed, tol=1e-3).fit(every),
+        "GNMDS, cold": lambda: GNMDS(D, init="random", random_state=seed, tol=1e-3).fit(every),
     }
     fits["LOE"]()  # the first fit of a process loads kernels
     rows = []
