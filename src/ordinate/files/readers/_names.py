@@ -12,7 +12,9 @@ from ordinate.files.readers._table import Roles
 PARTICIPANT = (
     *("participant", "participant_id", "puid", "subject", "subject_id", "worker", "worker_id"),
     *("user_id", "participation", "prolific_pid", "prolific_id", "subj", "subj_id"),
-    *("ppt", "ppt_id", "respondent", "respondent_id"),
+    *("ppt", "ppt_id", "pid", "respondent", "respondent_id", "observer", "observer_id"),
+    *("rater", "rater_id", "annotator", "annotator_id", "turker", "turker_id"),
+    *("participant_private_id", "participant_public_id"),
 )
 RESPONSE_TIME = ("response_time", "response_time_s", "response_time_ms", "reaction_time", "rt")
 CHECK = (
@@ -105,17 +107,26 @@ WIDE_PLAIN: Roles = {
     "far": ("far", "farther", "further", "dissimilar", "less_similar", "loser", "unchosen"),
 }
 # An anchor and two items, by any name; or three items of which the first is the anchor.
+PAIR: Roles = {
+    "anchor": ANCHORS,
+    "first": ("first", "left", "option_a", *numbered(1), "a"),
+    "second": ("second", "right", "option_b", *numbered(2), "b"),
+}
+PAIR_OF_THREE: Roles = {
+    "anchor": ("anchor", "a", *numbered(1)),
+    "first": ("first", "b", *numbered(2)),
+    "second": ("second", "c", *numbered(3)),
+}
 WIDE_PAIRS: tuple[Roles, ...] = (
+    {**PAIR, "response": SAID},
+    {**PAIR_OF_THREE, "response": SAID},
+)
+# Votes are named for the item they went to.
+WIDE_VOTES: tuple[Roles, ...] = (
     {
-        "anchor": ANCHORS,
-        "first": ("first", "left", "option_a", *numbered(1)),
-        "second": ("second", "right", "option_b", *numbered(2)),
-        "response": SAID,
+        **PAIR,
+        "votes_first": ("votes_first", "votes_left", "votes_a", "votes_1"),
+        "votes_second": ("votes_second", "votes_right", "votes_b", "votes_2"),
     },
-    {
-        "anchor": ("anchor", "a", *numbered(1)),
-        "first": ("first", "b", *numbered(2)),
-        "second": ("second", "c", *numbered(3)),
-        "response": SAID,
-    },
+    {**PAIR_OF_THREE, "votes_first": ("votes_b",), "votes_second": ("votes_c",)},
 )
