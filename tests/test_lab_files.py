@@ -4,10 +4,13 @@ The answers are made of known points on a line, so that a reading that swaps nea
 the wrong column for the anchor, shows.
 """
 
+import csv
+import json
 from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from ordinate.files.readers import ReadError, read
 
@@ -133,3 +136,74 @@ def test_where_odd_was_told_the_header_is_asked_about_with_it(tmp_path):
     assert "odd=first is not needed: columns= names the odd one" in reading.notes
     rows = reading.triplets.items[reading.triplets.rows].tolist()
     assert rows[0] == ["cat", "lynx", "cod"]
+
+
+@pytest.mark.parametrize("ending", ["npz", "mat"])
+def test_rows_and_responses_of_two_variables_are_one_table(ending, tmp_path):
+    ids = {name: k for k, name in enumerate(NAMES, 1)}
+    variables = {
+        "X": np.array([[ids[a], ids[b], ids[c]] for a, b, c, _ in QUESTIONS]),
+        "y": np.array([1 if f else -1 for *_, f in QUESTIONS]),
+        "seed": np.array([7]),
+    }
+    path = tmp_path / f"study.{ending}"
+    if ending == "npz":
+        np.savez(path, **variables)
+    else:
+        savemat(path, variables)
+    reading = pasted(path, "'response': 'y'", "'1': 'first'")
+    assert right(reading.triplets, lambda k: NAMES[k - 1]) == 1
+    assert "read: ['X', 'y']; not read: ['seed']" in reading.notes
+
+
+def test_psiz_has_the_query_and_the_selected_first(tmp_path):
+    rows = []
+    for name in NAMES:
+        others = sorted(set(NAMES) - {name}, key=lambda other: abs(POINTS[name] - POINTS[other]))
+        rows.append([NAMES.index(item) for item in (name, *others)])
+    rows.append([*rows[0][:3], -1, -1])  # fewer references
+    path = tmp_path / "trials.npz"
+    ranked, agent = np.ones(6, bool), np.array([3, 3, 3, 4, 4, 4])
+    np.savez(path, stimulus_set=rows, n_select=[2] * 5 + [1], is_ranked=ranked, agent_id=agent)
+    reading = read(path)
+    assert reading.layout == "selection"
+    assert "Triplets(26 rows, 5 items, 6 answers, 2 participants)" in str(reading.triplets)
+    assert right(reading.triplets, lambda k: NAMES[k]) == 1
+
+
+def test_pictures_in_html_and_in_lists_are_the_same_items(tmp_path):
+    path = tmp_path / "jspsych.csv"
+    rows = [
+        {
+            "trial_type": "html-button-response",
+            "trial_index": k,
+            "stimulus": f"<img src='img/{a}.jpg'>",
+            "choices": json.dumps([f"img/{b}.jpg", f"img/{c}.jpg"]),
+            "button_pressed": int(not f),
+        }
+        for k, (a, b, c, f) in enumerate(QUESTIONS)
+    ]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    reading = pasted(path, "'0': 'first'")
+    assert reading.triplets.items.tolist() == sorted(f"{name}.jpg" for name in NAMES)
+    assert right(reading.triplets, lambda item: item.removesuffix(".jpg")) == 1
+
+
+def test_items_named_in_two_ways_are_not_two_items(tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text(
+        lines(
+            "picture,target,left,right,response",
+            lambda a, b, c, f: f"p/{a}.png,{a},p/{b}.png,p/{c}.png,{'left' if f else 'right'}",
+        )
+    )
+    with pytest.raises(ReadError, match=r"as 'ash' and 'p/ash.png', .* different items"):
+        read(path)
+    reading = pasted(path, "'anchor': 'picture'")
+    assert right(reading.triplets, lambda item: item[2:-4]) == 1
+    # Anchors that are another kind of thing are none of this business.
+    path.write_text("anchor,near,far\na word,p/oak.png,p/elm.png\nred,p/oak.png,p/elm.png\n")
+    assert read(path).triplets.n_items == 4

@@ -61,14 +61,15 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
 
 def may_hold(table: Table, places: list[int], layout: str) -> bool:
     """Tell whether three columns vary, as items do, and the last one fits as an answer."""
-    cells: Cells = {place: _words(table, place) for place in places}
+    cells: Cells = {place: words(table, place) for place in places}
     if len(table.rows) > ENOUGH and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
         return False
     items = (places[0], places[1], places[2])
     return layout not in OF_TWO or _of_two(cells, items, places[3])
 
 
-def _words(table: Table, place: int) -> list[str]:
+def words(table: Table, place: int) -> list[str]:
+    """Return the first cells of a column as text, empty where they are missing."""
     cells = table.data.column(place).slice(0, SAMPLE_ROWS).to_pylist()
     return ["" if is_missing(cell) else str(cell).strip() for cell in cells]
 
@@ -78,7 +79,7 @@ def _single(table: Table) -> Cells:
     names: Iterable[str | int] = table.header or range(table.data.num_columns)
     known = {squeezed(name) for names in OPTIONAL.values() for name in names} - {"answer"}
     return {
-        name: _words(table, place)
+        name: words(table, place)
         for place, name in enumerate(names)
         if squeezed(str(name)) not in known
     }
@@ -94,7 +95,7 @@ def _numbered(table: Table) -> Cells:
     if len(same) < 3:
         return {}
     return {
-        stem: [word for name in columns.values() for word in _words(table, header.index(name))]
+        stem: [word for name in columns.values() for word in words(table, header.index(name))]
         for stem, columns in same.items()
     }
 
@@ -104,7 +105,7 @@ def _items(cells: Cells) -> tuple[str | int, ...] | None:
     values = {name: {word for word in column if word} for name, column in cells.items()}
     most = max(map(len, values.values()), default=0)
     least = max(1, min(MOST_CODES, most))
-    wordy = [n for n, words in values.items() if len(words) >= least and not _counts(cells[n])]
+    wordy = [n for n, seen in values.items() if len(seen) >= least and not _counts(cells[n])]
     wordy = wordy[:20]
     found: dict[tuple[str | int, ...], float] = {}
     for three in combinations(wordy, 3):
