@@ -60,6 +60,10 @@ def test_a_sheet_reads_as_its_text(shift, name, options, layout, rows, notes, tm
 def test_one_of_several_sheets(tmp_path):
     good = [["anchor", "near", "far"], ["a", "b", "c"]]
     path = workbook(tmp_path / "a.xlsx", **{"Sheet 1": good, "Key": [["x"]], "Empty": []})
+    reading = read(path)
+    assert reading.notes == ["only sheet 'Sheet 1' is a table; not read: ['Key']"]
+    assert named(reading.triplets) == ["a|b|c"]
+    path = workbook(path, **{"Sheet 1": good, "Key": good, "Empty": []})
     with pytest.raises(ReadError, match=r"2 sheets .*\['Sheet 1', 'Key'\].* table='Sheet 1'"):
         read(path)
     assert named(read(path, table="Sheet 1").triplets) == ["a|b|c"]

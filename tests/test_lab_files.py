@@ -9,6 +9,7 @@ import json
 from itertools import permutations
 
 import numpy as np
+import openpyxl
 import pytest
 from scipy.io import savemat
 
@@ -207,3 +208,105 @@ def test_items_named_in_two_ways_are_not_two_items(tmp_path):
     # Anchors that are another kind of thing are none of this business.
     path.write_text("anchor,near,far\na word,p/oak.png,p/elm.png\nred,p/oak.png,p/elm.png\n")
     assert read(path).triplets.n_items == 4
+
+
+LEFT_RIGHT = (
+    "anchor,left,right,response",
+    lambda a, b, c, f: f"{a},{b},{c},{'left' if f else 'right'}",
+)
+TABLE = lines(*LEFT_RIGHT)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252", "utf-8-sig"])
+def test_text_as_editors_of_windows_save_it(encoding, tmp_path):
+    path = tmp_path / "a.csv"
+    mark = "\ufeff" if encoding == "utf-16-le" else ""
+    path.write_bytes((mark + TABLE.replace("oak", "Grünkohl")).encode(encoding))
+    reading = read(path)
+    assert right(reading.triplets, lambda item: item.replace("Grünkohl", "oak")) == 1
+    told = [note for note in reading.notes if "not UTF-8, but of Windows" in note]
+    assert len(told) == (encoding == "cp1252")
+
+
+@pytest.mark.parametrize(
+    "above",
+    ["# Trees\n# of 2021, all\n", "Trees of 2021\n\n", "Trees,,,\n", '"Trees, all",,,\n,,,\n'],
+)
+def test_titles_and_comments_stand_above_the_table(above, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(above + TABLE)
+    reading = read(path)
+    assert right(reading.triplets) == 1
+    assert reading.n_rows == len(QUESTIONS)
+    assert "not read, since the table begins below: [" in reading.notes[0]
+    assert "Trees" in reading.notes[0]
+    path.write_text(above + TABLE + "oak,elm,oak,left\n")
+    with pytest.raises(ReadError, match=f"line {above.count(chr(10)) + 62}: "):
+        read(path)
+
+
+def test_titles_stand_above_the_table_of_a_sheet(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["Trees, 2021"], [], *(line.split(",") for line in TABLE.splitlines())):
+        book.active.append(row)
+    book.active.append(["oak", "elm", "oak", "left"])
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(ReadError, match="row 64 of sheet"):
+        read(tmp_path / "a.xlsx")
+    reading = read(tmp_path / "a.xlsx", drop="repeated")
+    assert "not read, since the table begins below: ['Trees, 2021']" in reading.notes
+    assert right(reading.triplets) == 1
+
+
+@pytest.mark.parametrize("delimiter", [" ", ",", "\t"])
+@pytest.mark.parametrize("quote", ['"', ""])
+def test_r_writes_names_of_rows_without_a_header(delimiter, quote, tmp_path):
+    path = tmp_path / "a.txt"
+    header, *rows = ([f"{quote}{w}{quote}" for w in line.split(",")] for line in TABLE.splitlines())
+    numbered = [[str(k), *row] for k, row in enumerate(rows, 1)]
+    path.write_text("\n".join(delimiter.join(row) for row in [header, *numbered]))
+    reading = read(path)
+    assert "the header has no name for the first column" in reading.notes
+    assert right(reading.triplets) == 1
+    if delimiter != " ":
+        path.write_text("\n".join([*map(delimiter.join, [header, *([*r, ""] for r in rows)])]))
+        reading = read(path)
+        assert "the header has no name for the last column" in reading.notes
+        assert right(reading.triplets) == 1
+
+
+@pytest.mark.parametrize("with_id", [True, False])
+@pytest.mark.parametrize("by_line", [True, False])
+def test_a_server_keeps_one_list_of_records_for_each_participant(with_id, by_line, tmp_path):
+    names = "target", "left", "right", "response"
+    lists = [
+        [
+            dict(zip(names, (a, b, c, "left" if f else "right"), strict=True))
+            | ({"PROLIFIC_PID": who} if with_id else {})
+            for a, b, c, f in QUESTIONS[k::2]
+        ]
+        for k, who in enumerate(["5f1", "5f2"])
+    ]
+    path = tmp_path / "results.txt"
+    path.write_text("\n".join(map(json.dumps, lists)) if by_line else json.dumps(lists))
+    reading = read(path)
+    assert reading.notes[0] == "2 lists of records are read as one"
+    assert reading.triplets.participant_labels.tolist() == (["5f1", "5f2"] if with_id else [1, 2])
+    assert right(reading.triplets) == 1
+
+
+def test_folders_within_a_folder_are_read_where_it_has_no_files(tmp_path):
+    for name, part in {"sub-1": QUESTIONS[::2], "sub-2": QUESTIONS[1::2]}.items():
+        (tmp_path / name / "beh").mkdir(parents=True)
+        (tmp_path / name / "beh" / "data.csv").write_text(lines(*LEFT_RIGHT, part))
+        (tmp_path / name / ".git").mkdir()
+        (tmp_path / name / ".git" / "a.csv").write_text("x")
+    (tmp_path / "old-map").mkdir()
+    for name in (".ordinate", "embedding.csv"):
+        (tmp_path / "old-map" / name).write_text("label,dim1,dim2\n")
+    triplets = read(tmp_path).triplets
+    assert triplets.participant_labels.tolist() == ["sub-1/beh/data", "sub-2/beh/data"]
+    assert right(triplets) == 1
+    (tmp_path / "sub-1" / "beh" / "data.tsv").write_text("x\ty\tz\n")
+    with pytest.raises(ReadError, match="sub-1/beh/data.csv and sub-1/beh/data.tsv differ"):
+        read(tmp_path)

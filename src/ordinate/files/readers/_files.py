@@ -100,9 +100,7 @@ def _utf8(shown: str, content: bytes) -> tuple[bytes, list[str]]:
     if content.decode(errors="ignore").isascii():
         with suppress(UnicodeDecodeError):
             content = content.decode("cp1252").encode()
-            return content, [
-                f"{where}, but that of Windows; if letters are wrong, save it as UTF-8"
-            ]
+            return content, [f"{where}, but of Windows; if letters are wrong, save it as UTF-8"]
     raise ReadError(f"{shown}, {where}; save it as UTF-8")
 
 
