@@ -12,7 +12,9 @@ import numpy as np
 import openpyxl
 import pytest
 from scipy.io import savemat
+from typer.testing import CliRunner
 
+from ordinate.cli import app
 from ordinate.files.readers import ReadError, read
 
 NAMES = ["oak", "elm", "yew", "ash", "fir"]
@@ -310,3 +312,35 @@ def test_folders_within_a_folder_are_read_where_it_has_no_files(tmp_path):
     (tmp_path / "sub-1" / "beh" / "data.tsv").write_text("x\ty\tz\n")
     with pytest.raises(ReadError, match="sub-1/beh/data.csv and sub-1/beh/data.tsv differ"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("header", ["anchor,option1,option2,farther", "x1,optL,optR,least_similar"])
+@pytest.mark.parametrize("coded", [True, False])
+def test_answers_may_name_the_farther_one(header, coded, tmp_path):
+    path = tmp_path / "far.csv"
+
+    def row(a, b, c, f):
+        far = ("right" if f else "left") if coded else (c if f else b)
+        return f"{a},{b},{c},{far}"
+
+    path.write_text(lines(header, row))
+    steps = [] if header.startswith("anchor") else ["'loser': 'least_similar'"]
+    assert right(pasted(path, *steps).triplets) == 1
+    path.write_text(lines(f"anchor,left,right,{header.split(',')[-1]}", row))
+    assert right(read(path).triplets) == 1
+
+
+def test_what_the_first_row_says_is_told_in_words(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(TABLE)
+    a, b, c, f = QUESTIONS[0]
+    says = f"{b if f else c} is closer to {a} than {c if f else b} is"
+    assert read(path).example == says
+    result = CliRunner().invoke(app, ["check", str(path)])
+    assert f"the first says that {says}\n" in result.output
+    result = CliRunner().invoke(app, ["check", str(path), "--json"])
+    assert json.loads(result.output)["first_says"] == says
+    result = CliRunner().invoke(app, ["fit", str(path), "-o", str(tmp_path / "map")])
+    assert f"the first answer was read as: {says}\n" in result.stdout
+    record = json.loads((tmp_path / "map" / "run.json").read_text())
+    assert record["input"]["the first says"] == says

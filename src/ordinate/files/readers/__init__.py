@@ -75,6 +75,14 @@ class Reading(NamedTuple):
     n_used: int
     notes: list[str]
 
+    @property
+    def example(self) -> str:
+        """The first triplet in words: held against the file, it shows whether near is near."""
+        if not len(self.triplets.rows):
+            return ""
+        anchor, near, far = self.triplets.items[self.triplets.rows[0]].tolist()
+        return f"{near} is closer to {anchor} than {far} is"
+
 
 def read(
     path: str | os.PathLike,

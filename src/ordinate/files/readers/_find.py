@@ -147,8 +147,14 @@ def _nothing_fits(table: Table, original: Table, allowed: list[Layout]) -> ReadE
         table = original.bare()
     stems = numbered_stems(table.header or [])
     series = f" (numbered: {list(stems)[:10]})" if stems else ""
+    ways = proposals(table, allowed)
+    roles = (
+        "By what they hold, they may have these roles"
+        if ways
+        else "Name yours in columns=, by role (* stands for the number of a question): "
+        + roles_in_words(allowed)
+    )
     return ReadError(
-        f"{table.path}: the columns {table.shown_header()}{series} do not fit {wanted}. Name yours "
-        f"in columns=, by role (* stands for the number of a question): {roles_in_words(allowed)}",
-        *proposals(table, allowed),
+        f"{table.path}: the columns {table.shown_header()}{series} do not fit {wanted}. {roles}",
+        *ways,
     )

@@ -118,9 +118,15 @@ PAIR_OF_THREE: Roles = {
     "first": ("first", "b", *numbered(2)),
     "second": ("second", "c", *numbered(3)),
 }
+# What was said to be farther.
+SAID_FAR = (
+    *("loser", "farther", "further", "less_similar", "least_similar", "dissimilar"),
+    *("more_different", "most_different", "different", "rejected", "unchosen"),
+)
 WIDE_PAIRS: tuple[Roles, ...] = (
     {**PAIR, "response": SAID},
     {**PAIR_OF_THREE, "response": SAID},
+    {**PAIR, "loser": SAID_FAR},
 )
 # Votes are named for the item they went to.
 WIDE_VOTES: tuple[Roles, ...] = (

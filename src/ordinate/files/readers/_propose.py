@@ -7,7 +7,7 @@ from ordinate.files.readers._cells import is_missing
 from ordinate.files.readers._columns import numbered_stems
 from ordinate.files.readers._errors import Remedy
 from ordinate.files.readers._layout import Layout
-from ordinate.files.readers._names import OPTIONAL, SAID
+from ordinate.files.readers._names import OPTIONAL, SAID, SAID_FAR
 from ordinate.files.readers._table import Table, squeezed
 
 SAMPLE_ROWS = 2000
@@ -23,6 +23,8 @@ WITHOUT_ANSWER: Forms = {
 }
 WHEN = {"plain": "if they are anchor, near, far", "odd_one_out": "if the last is the odd one"}
 OF_TWO: Forms = {"response": ("anchor", "first", "second", "response")}
+OF_TWO_FAR: Forms = {"response": ("anchor", "first", "second", "loser")}
+FARTHER = "if the answer tells which of the last two is farther from the first"
 OF_THREE: Forms = {
     "odd_one_out": ("first", "second", "third", "odd"),
     "most_central": ("first", "second", "third", "centre"),
@@ -43,9 +45,13 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
     found = []
     if answer is not None:
         forms = OF_TWO if _of_two(cells, items, answer) else OF_THREE
+        far = forms is OF_TWO and squeezed(str(answer)) in map(squeezed, SAID_FAR)
         found = [
-            Remedy({"columns": dict(zip(roles, (*items, answer), strict=True))}, meaning[name])
-            for name, roles in forms.items()
+            Remedy(
+                {"columns": dict(zip(roles, (*items, answer), strict=True))},
+                FARTHER if far else meaning[name],
+            )
+            for name, roles in (OF_TWO_FAR if far else forms).items()
             if name in meaning
         ]
     if answer is None or table.header is None:

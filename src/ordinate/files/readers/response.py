@@ -16,36 +16,48 @@ ROLES = {
 }
 RESPONSE = {"response": ("response", "choice")}
 WINNER = {"winner": ("winner",)}
+LOSER = {"loser": ("loser",)}
 
 
 def matches(table: Table) -> bool:
     """Three items and one answer, by name."""
-    return table.has({**ROLES, **WINNER}) or table.has({**ROLES, **RESPONSE})
+    return any(table.has({**ROLES, **answer}) for answer in (WINNER, RESPONSE, LOSER))
 
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read the answer as an item or a code; which one the file must make plain."""
-    named = table.has(WINNER)
-    return by_winner(table, options, ROLES, WINNER if named else RESPONSE, named=named)
+    for answer in (WINNER, RESPONSE):
+        if table.has(answer):
+            return by_winner(table, options, ROLES, answer, named=answer is WINNER)
+    return by_winner(table, options, ROLES, LOSER, nearer=2)
 
 
 def by_winner(
-    table: Table, options: Options, roles: Roles, winner: Roles, *, named: bool = True
+    table: Table,
+    options: Options,
+    roles: Roles,
+    winner: Roles,
+    *,
+    named: bool = True,
+    nearer: int = 1,
 ) -> Triplets:
-    """Read three items and the nearer one of the last two, or its place."""
+    """Read three items and the nearer one of the last two, or its place.
+
+    ``nearer`` is 2 where answers name the farther one.
+    """
     (picked,) = table.places(winner)
     items, position = chosen(table, options, table.places(roles), picked, named=named, first=1)
-    sign = np.where(position == 1, 1, -1)
+    sign = np.where(position == nearer, 1, -1)
     return answers.responses(*items.columns(), sign=sign, **extras(table, items, options))
 
 
 LAYOUT = Layout(
     "response",
     "anchor (a, target), first (b, left), second (c, right), and response (choice): the nearer "
-    "item or a code for it; or winner",
+    "item or a code for it; or winner; or loser, the farther one",
     matches,
     parse,
-    ({**ROLES, **RESPONSE}, {**ROLES, **WINNER}),
+    ({**ROLES, **RESPONSE}, {**ROLES, **WINNER}, {**ROLES, **LOSER}),
     WIDE_PAIRS,
     "if the answer tells which of the last two is nearer to the first",
 )
