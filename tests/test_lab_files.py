@@ -10,10 +10,12 @@ from itertools import permutations
 
 import numpy as np
 import openpyxl
+import pandas as pd
 import pytest
 from scipy.io import savemat
 from typer.testing import CliRunner
 
+from ordinate import answers, as_triplets
 from ordinate.cli import app
 from ordinate.files.readers import ReadError, read
 
@@ -344,3 +346,17 @@ def test_what_the_first_row_says_is_told_in_words(tmp_path):
     assert f"the first answer was read as: {says}\n" in result.stdout
     record = json.loads((tmp_path / "map" / "run.json").read_text())
     assert record["input"]["the first says"] == says
+
+
+def test_a_frame_with_responses_is_not_to_be_renamed():
+    """Renaming A and B to near and far would drop what was answered."""
+    columns = list(zip(*QUESTIONS, strict=True))
+    frame = pd.DataFrame(dict(zip(("ref", "A", "B"), columns, strict=False)))
+    frame["pick"] = [b if f else c for _, b, c, f in QUESTIONS]
+    with pytest.raises(
+        ValueError, match=r"missing among .*ordinate.answers .* responses\("
+    ) as caught:
+        as_triplets(frame)
+    assert "winner=" in str(caught.value)
+    triplets = answers.responses(frame["ref"], frame["A"], frame["B"], winner=frame["pick"])
+    assert right(triplets) == 1
