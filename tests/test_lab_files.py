@@ -326,8 +326,10 @@ def test_answers_may_name_the_farther_one(header, coded, tmp_path):
         return f"{a},{b},{c},{far}"
 
     path.write_text(lines(header, row))
-    steps = [] if header.startswith("anchor") else ["'loser': 'least_similar'"]
-    assert right(pasted(path, *steps).triplets) == 1
+    steps = [] if header.startswith("anchor") else ["'farther': 'least_similar'"]
+    reading = pasted(path, *steps)
+    assert "answers tell which item is farther" in reading.notes
+    assert right(reading.triplets) == 1
     path.write_text(lines(f"anchor,left,right,{header.split(',')[-1]}", row))
     assert right(read(path).triplets) == 1
 
@@ -360,3 +362,26 @@ def test_a_frame_with_responses_is_not_to_be_renamed():
     assert "winner=" in str(caught.value)
     triplets = answers.responses(frame["ref"], frame["A"], frame["B"], winner=frame["pick"])
     assert right(triplets) == 1
+
+
+@pytest.mark.parametrize("header", ["A,B,C,closer", "refImage,leftImage,rightImage,mostSimilar"])
+def test_answers_may_name_the_nearer_one_in_so_many_words(header, tmp_path):
+    path = tmp_path / "near.csv"
+    path.write_text(lines(header, lambda a, b, c, f: f"{a},{b},{c},{b if f else c}"))
+    assert right(read(path).triplets) == 1
+    # A word for near is no slip of one for far.
+    path.write_text(
+        lines("anchor,left,right,nearerone", lambda a, b, c, f: f"{a},{b},{c},{b if f else c}")
+    )
+    with pytest.raises(ReadError) as caught:
+        read(path)
+    assert "farther" not in str([remedy.options for remedy in caught.value.remedies])
+
+
+def test_a_matrix_of_something_else_is_no_column(tmp_path):
+    columns = zip(*((a, *((b, c) if f else (c, b))) for a, b, c, f in QUESTIONS), strict=True)
+    variables = dict(zip(("anchor", "near", "far"), map(np.array, columns), strict=True))
+    np.savez(tmp_path / "a.npz", points=np.zeros((200, 2)), **variables)
+    reading = read(tmp_path / "a.npz")
+    assert "not read: ['points']" in reading.notes[0]
+    assert right(reading.triplets) == 1

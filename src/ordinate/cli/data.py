@@ -123,7 +123,7 @@ def check(
     question where a row holds several):
 
     - plain: anchor, near, far
-    - response: anchor, first, second, response, winner, loser
+    - response: anchor, first, second, response, winner, farther
     - odd_one_out: first, second, third, odd
     - most_central: first, second, third, centre
     - votes: anchor, first, second, votes_first, votes_second

@@ -4,6 +4,7 @@ Clear names tell the layout by themselves. Wide names are those that the same co
 files and another in others: they count once the layout is known, or where only one layout fits.
 """
 
+import re
 from collections.abc import Mapping
 
 from ordinate.files.readers._cells import normal
@@ -78,10 +79,10 @@ BESIDE = {
 def core(name: str) -> str:
     """Return a column's name without the words that only say what kind of thing it holds.
 
-    >>> core("Ref.Img"), core("image_1"), core("stimulus")
-    ('ref', 'image_1', 'stimulus')
+    >>> core("Ref.Img"), core("refImage"), core("image_1"), core("stimulus")
+    ('ref', 'ref', 'image_1', 'stimulus')
     """
-    words = normal(name).split("_")
+    words = normal(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).split("_")
     left = [word for word in words if word not in BESIDE]
     return "_".join(left) if left and not all(map(str.isdigit, left)) else "_".join(words)
 
@@ -118,15 +119,16 @@ PAIR_OF_THREE: Roles = {
     "first": ("first", "b", *numbered(2)),
     "second": ("second", "c", *numbered(3)),
 }
-# What was said to be farther.
+# What was said to be nearer, or farther.
+SAID_NEAR = ("closer", "nearer", "closest", "nearest", "more_similar", "most_similar")
 SAID_FAR = (
-    *("loser", "farther", "further", "less_similar", "least_similar", "dissimilar"),
+    *("farther", "further", "loser", "less_similar", "least_similar", "dissimilar"),
     *("more_different", "most_different", "different", "rejected", "unchosen"),
 )
 WIDE_PAIRS: tuple[Roles, ...] = (
-    {**PAIR, "response": SAID},
-    {**PAIR_OF_THREE, "response": SAID},
-    {**PAIR, "loser": SAID_FAR},
+    {**PAIR, "response": (*SAID, *SAID_NEAR)},
+    {**PAIR_OF_THREE, "response": (*SAID, *SAID_NEAR)},
+    {**PAIR, "farther": SAID_FAR},
 )
 # Votes are named for the item they went to.
 WIDE_VOTES: tuple[Roles, ...] = (

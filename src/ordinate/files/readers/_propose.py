@@ -23,7 +23,7 @@ WITHOUT_ANSWER: Forms = {
 }
 WHEN = {"plain": "if they are anchor, near, far", "odd_one_out": "if the last is the odd one"}
 OF_TWO: Forms = {"response": ("anchor", "first", "second", "response")}
-OF_TWO_FAR: Forms = {"response": ("anchor", "first", "second", "loser")}
+OF_TWO_FAR: Forms = {"response": ("anchor", "first", "second", "farther")}
 FARTHER = "if the answer tells which of the last two is farther from the first"
 OF_THREE: Forms = {
     "odd_one_out": ("first", "second", "third", "odd"),

@@ -98,7 +98,7 @@ def _columns(variables: Variables, ids: list[str]) -> tuple[list[str], dict[str,
     """Return the variables that are columns of one table, and these: rows of ids taken apart."""
     vectors = {n: v for n, value in variables.items() if (v := _vector(value)) is not None}
     rows = {n: v for n, v in variables.items() if n in ids or (not ids and _is_matrix(v))}
-    n_rows = max(map(len, (rows or vectors).values()), default=0)
+    n_rows = len(rows[ids[0]]) if ids else max(map(len, vectors.values()), default=0)
     used = [n for n in variables if n_rows > 1 and len(rows.get(n, vectors.get(n, ()))) == n_rows]
     columns: dict[str, np.ndarray] = {}
     for name in used:

@@ -16,12 +16,12 @@ ROLES = {
 }
 RESPONSE = {"response": ("response", "choice")}
 WINNER = {"winner": ("winner",)}
-LOSER = {"loser": ("loser",)}
+FARTHER = {"farther": ("farther",)}
 
 
 def matches(table: Table) -> bool:
     """Three items and one answer, by name."""
-    return any(table.has({**ROLES, **answer}) for answer in (WINNER, RESPONSE, LOSER))
+    return any(table.has({**ROLES, **answer}) for answer in (WINNER, RESPONSE, FARTHER))
 
 
 def parse(table: Table, options: Options) -> Triplets:
@@ -29,7 +29,8 @@ def parse(table: Table, options: Options) -> Triplets:
     for answer in (WINNER, RESPONSE):
         if table.has(answer):
             return by_winner(table, options, ROLES, answer, named=answer is WINNER)
-    return by_winner(table, options, ROLES, LOSER, nearer=2)
+    table.notes.append("answers tell which item is farther")
+    return by_winner(table, options, ROLES, FARTHER, nearer=2)
 
 
 def by_winner(
@@ -54,10 +55,10 @@ def by_winner(
 LAYOUT = Layout(
     "response",
     "anchor (a, target), first (b, left), second (c, right), and response (choice): the nearer "
-    "item or a code for it; or winner; or loser, the farther one",
+    "item or a code for it; or winner; or farther",
     matches,
     parse,
-    ({**ROLES, **RESPONSE}, {**ROLES, **WINNER}, {**ROLES, **LOSER}),
+    ({**ROLES, **RESPONSE}, {**ROLES, **WINNER}, {**ROLES, **FARTHER}),
     WIDE_PAIRS,
     "if the answer tells which of the last two is nearer to the first",
 )
