@@ -385,3 +385,16 @@ def test_a_matrix_of_something_else_is_no_column(tmp_path):
     reading = read(tmp_path / "a.npz")
     assert "not read: ['points']" in reading.notes[0]
     assert right(reading.triplets) == 1
+
+
+@pytest.mark.parametrize("header", ["target,A,B,C,choice", "ref,option1,option2,option3,closest"])
+def test_the_nearest_of_three_beside_a_target_is_no_pair(header, tmp_path):
+    path = tmp_path / "three.csv"
+    rows = []
+    for name, *three in permutations(NAMES, 4):
+        rows.append([name, *three, min(three, key=lambda item: abs(POINTS[name] - POINTS[item]))])
+    path.write_text("\n".join([header, *map(",".join, rows)]))
+    steps = ["selection"] if header.endswith("choice") else []
+    reading = pasted(path, *steps)
+    assert reading.layout == "selection"
+    assert right(reading.triplets) == 1

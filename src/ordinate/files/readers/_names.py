@@ -54,8 +54,10 @@ STEMS = (
     *("choices", "choice", "alternative", "alt", "candidate", "comparison", "comp", "obj", "id"),
     *("video", "sound", "word", "im", "s", "i"),
 )
+CLEAR_ANCHORS = ("anchor", "reference", "ref", "standard", "target", "probe", "query", "cue")
 ANCHORS = (
-    *("anchor", "reference", "ref", "standard", "target", "probe", "sample", "query", "cue"),
+    *CLEAR_ANCHORS,
+    "sample",
     *("centre", "center", "head", "top", "base", "comparison", "stimulus"),
 )
 
@@ -130,6 +132,14 @@ WIDE_PAIRS: tuple[Roles, ...] = (
     {**PAIR_OF_THREE, "response": (*SAID, *SAID_NEAR)},
     {**PAIR, "farther": SAID_FAR},
 )
+# Three items of which the nearest to another one is picked.
+WIDE_NEAREST: Roles = {
+    "query": CLEAR_ANCHORS,
+    "shown_1": ("option_a", *numbered(1), "a"),
+    "shown_2": ("option_b", *numbered(2), "b"),
+    "shown_3": ("option_c", *numbered(3), "c"),
+    "chosen_1": (*SAID, *SAID_NEAR),
+}
 # Votes are named for the item they went to.
 WIDE_VOTES: tuple[Roles, ...] = (
     {

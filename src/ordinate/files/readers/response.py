@@ -6,7 +6,7 @@ from ordinate.data import answers
 from ordinate.data.triplets import Triplets
 from ordinate.files.readers._choice import chosen
 from ordinate.files.readers._layout import Layout, Options, extras
-from ordinate.files.readers._names import WIDE_PAIRS
+from ordinate.files.readers._names import CLEAR_ANCHORS, WIDE_PAIRS
 from ordinate.files.readers._table import Roles, Table
 
 ROLES = {
@@ -14,13 +14,16 @@ ROLES = {
     "first": ("first", "b", "left"),
     "second": ("second", "c", "right"),
 }
+LETTERS = {"a": ("a",), "b": ("b",), "c": ("c",)}
 RESPONSE = {"response": ("response", "choice")}
 WINNER = {"winner": ("winner",)}
 FARTHER = {"farther": ("farther",)}
 
 
 def matches(table: Table) -> bool:
-    """Three items and one answer, by name."""
+    """Three items and one answer, by name; beside an anchor, a, b and c are three options."""
+    if table.has(LETTERS) and table.index(CLEAR_ANCHORS) is not None:
+        return False
     return any(table.has({**ROLES, **answer}) for answer in (WINNER, RESPONSE, FARTHER))
 
 
