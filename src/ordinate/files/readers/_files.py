@@ -96,7 +96,7 @@ def _utf8(shown: str, content: bytes) -> tuple[bytes, list[str]]:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
     where = f"line {line}: the text is not UTF-8"
-    # Text of Windows has no letters in UTF-8; a damaged file in UTF-8 has others that are.
+    # Beyond ASCII, text of Windows is hardly ever UTF-8; a damaged file still is, elsewhere.
     if content.decode(errors="ignore").isascii():
         with suppress(UnicodeDecodeError):
             content = content.decode("cp1252").encode()
