@@ -205,7 +205,7 @@ def test_wrong_use(run, answers, options, message):
             "    --columns anchor=0,near=1,far=2  # if the file",
         ),
         ("x,y,z,w\na,b,c,d\n", [], "Name yours in --columns, by role"),
-        ("x,y,z,w\na,b,c,d\n", [], "response: anchor, first, second, response, winner;"),
+        ("x,y,z,w\na,b,c,d\n", [], "response: anchor, first, second, response, winner, farther;"),
         ("x,y,z,w\na,b,c,d\n", ["--odd", "last"], "or three columns and --odd."),
         ("anchor,near,far\n1,2,3\n", ["--columns", "who=x"], "--columns names roles ['who']"),
         ("anchor,near,far\n1,2,3\n", ["--first-id", "2"], "--first-id is 2, but the file has"),

@@ -44,7 +44,7 @@ def test_here_is_a_folder_too(run, folder, monkeypatch):  # noqa: F811
 
 def test_one_of_several_tables(run):  # noqa: F811
     rows = [HEADER, ["a", "b", "c"], ["b", "c", "a"]]
-    workbook(Path("a.xlsx"), **{"Bob's data": rows, "Key": [["x"]]})
+    workbook(Path("a.xlsx"), **{"Bob's data": rows, "Key": rows})
     message = run("check", "a.xlsx", code=3).stderr
     assert "\n    --table 'Bob'\"'\"'s data'\n" in message
     assert json.loads(run("check", "a.xlsx", "--table", "Bob's data", "--json").stdout)["rows"] == 2
@@ -84,7 +84,7 @@ def test_names_of_items(run, folder):  # noqa: F811
     assert "no column 'title' with names; --items names a file" in message
     assert "Known: name, kind" in message
     book = openpyxl.load_workbook("items.xlsx")
-    book.create_sheet("More").append([1])
+    book.create_sheet("More").append([1, 2, 3])
     book.save("items.xlsx")
     message = run(*fit, "-o", "x", code=3).stderr
     assert "2 sheets" in message

@@ -14,9 +14,9 @@ def stem(name: str) -> str:
 
     Examples
     --------
-    >>> stem("study.1.csv.gz"), stem("P07.XLSX"), stem(".csv")
-    ('study.1', 'P07', '.csv')
+    >>> stem("study.1.csv.gz"), stem("P07.XLSX"), stem("07/a.csv"), stem(".csv")
+    ('study.1', 'P07', '07/a', '.csv')
     """
-    while Path(name).suffix.lower() in ENDINGS:
-        name = Path(name).stem
+    while (ending := Path(name).suffix).lower() in ENDINGS:
+        name = name.removesuffix(ending)
     return name

@@ -123,7 +123,7 @@ def check(
     question where a row holds several):
 
     - plain: anchor, near, far
-    - response: anchor, first, second, response, winner
+    - response: anchor, first, second, response, winner, farther
     - odd_one_out: first, second, third, odd
     - most_central: first, second, third, centre
     - votes: anchor, first, second, votes_first, votes_second
@@ -150,13 +150,15 @@ def check(
             "layout": reading.layout,
             "rows": reading.n_rows,
             "rows_used": reading.n_used,
+            "first_says": reading.example,
             "notes": reading.notes,
             "problems": [problem._asdict() for problem in found],
             "data": summary.as_dict(),
         }
         typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
-    typer.echo(f"{file}: {reading.n_rows:,} rows, layout {reading.layout}\n")
+    typer.echo(f"{file}: {reading.n_rows:,} rows, layout {reading.layout}")
+    typer.echo(f"the first says that {reading.example}\n" if reading.example else "")
     typer.echo(f"{summary}\n")
     for problem in found:
         typer.secho(f"{problem.severity}: ", fg=COLOURS[problem.severity], bold=True, nl=False)

@@ -203,7 +203,12 @@ def read_source(file: Path, options: Options, dimensions: int) -> Source:
             f"the memory limit did not apply: {file.name} is none of the files that can be "
             "streamed, and was read as a whole; `ordinate convert --fast` makes one that can",
         ]
-    origin = {"layout": reading.layout, "rows": reading.n_rows, "rows used": reading.n_used}
+    origin = {
+        "layout": reading.layout,
+        "rows": reading.n_rows,
+        "rows used": reading.n_used,
+        "the first says": reading.example,
+    }
     found = problems(triplets, reading.notes, dimensions)
     return Source(triplets, False, notes, found, triplets.summarise(), origin)
 
@@ -258,6 +263,8 @@ def report(
         shell.say(f"warning: {warning}", quiet)
     if quiet:
         return
+    if record["input"].get("the first says"):
+        typer.echo(f"the first answer was read as: {record['input']['the first says']}")
     held_out, result = record["held_out"], record["result"]
     d = result["n_components"]
     typer.echo(

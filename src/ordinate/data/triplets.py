@@ -139,7 +139,9 @@ class Triplets:
         if missing:
             raise ValueError(
                 f"a table of triplets needs the columns anchor, near and far; {missing} are "
-                f"missing among {names}: rename the columns"
+                f"missing among {names}: rename the columns if they mean that; where another says "
+                "which item was picked, ordinate.answers makes triplets, as in "
+                "responses(anchor, first, second, winner=...)"
             )
         extras = {
             name: frame[name] for name in ("answer", "participant", "weight") if name in names

@@ -30,6 +30,7 @@ from ordinate.files.readers._find import check_roles, find
 from ordinate.files.readers._folder import load
 from ordinate.files.readers._layout import Layout, Options, note_files
 from ordinate.files.readers._names import WEIGHT
+from ordinate.files.readers._spellings import refuse_two_spellings
 from ordinate.files.readers._table import DROPPABLE, Table
 
 for _public in (ReadError, Remedy):
@@ -73,6 +74,14 @@ class Reading(NamedTuple):
     n_rows: int
     n_used: int
     notes: list[str]
+
+    @property
+    def example(self) -> str:
+        """The first triplet in words: held against the file, it shows whether near is near."""
+        if not len(self.triplets.rows):
+            return ""
+        anchor, near, far = self.triplets.items[self.triplets.rows[0]].tolist()
+        return f"{near} is closer to {anchor} than {far} is"
 
 
 def read(
@@ -191,6 +200,7 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
         n_rows = len(table.rows)
         clean(table, found, options)
         triplets = found.parse(table, options)
+        refuse_two_spellings(table, triplets)
         if options.response is not None and not table.has_answers:
             raise ReadError(
                 f"{table.path}: in layout {found.name} no column of answers is read, so that "

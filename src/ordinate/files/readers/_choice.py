@@ -155,7 +155,10 @@ class Words:
         best = max(map(self.explained, known))
         if best < MOST * sum(self.times.values()):
             return []
-        return [scheme for scheme in known if self.explained(scheme) == best]
+        found = [scheme for scheme in known if self.explained(scheme) == best]
+        # Letters that mean places may be the names of the columns in these places as well.
+        said = [{w: k for w, k in scheme.items() if w in self.times} for scheme in found]
+        return [scheme for k, scheme in enumerate(found) if said[k] not in said[:k]]
 
 
 def _find(

@@ -1,4 +1,4 @@
-"""What survey platforms do to a table, undone: Qualtrics, MTurk, Meadows and jsPsych."""
+"""What survey platforms do to a table, undone: Qualtrics, MTurk, Meadows, jsPsych and psiz."""
 
 import json
 import re
@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
 from string import ascii_lowercase
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ordinate.files.readers._cells import distinct, is_list
 from ordinate.files.readers._columns import numbered_stems, without_prefix
@@ -21,7 +23,7 @@ JSPSYCH = ("trial_type", "trial_index", "internal_node_id", "time_elapsed")
 
 def tidy(table: Table) -> Table:
     """Return a table with names as others have it; nothing is done silently."""
-    for dialect in (_qualtrics, _mturk, _meadows, _jspsych):
+    for dialect in (_qualtrics, _mturk, _meadows, _jspsych, _psiz):
         table = dialect(table)
     return table
 
@@ -133,13 +135,30 @@ def _jspsych(table: Table) -> Table:
         lists = [_parts(cell, folder) for cell in cells]
         table.spread(place, [entry if len(entry) > 1 else [] for entry in lists])
         single = [
-            e[0] if len(e) == 1 else None if e else c for e, c in zip(lists, cells, strict=True)
+            e[0] if len(e) == 1 else None if e else _inside(folder, c)
+            for e, c in zip(lists, cells, strict=True)
         ]
         if single != cells:
             table.notes.append(f"lists and pictures in the column {name} are taken apart")
             cells = ["" if cell is None else str(cell) for cell in single]
             table.data = table.data.set_column(place, name, pa.array(cells))
     return table
+
+
+def _psiz(table: Table) -> Table:
+    """Name the columns of stimulus_set: the query, then references, those selected first."""
+    places = table.series(["stimulus_set"])
+    if len(places) < 3 or table.index(["n_select"]) is None or table.index(["query"]) is not None:
+        return table
+    data = table.data
+    for place in places:
+        column = data.column(place)
+        if pa.types.is_integer(column.type):  # -1 fills rows of fewer references
+            column = pc.if_else(pc.less(column, 0), None, column)
+        data = data.set_column(place, data.field(place).name, column)
+    names = ["query", *(f"reference_{k}" for k in range(1, len(places)))]
+    table.notes.append("stimulus_set is the query and the references, those selected first")
+    return _renamed(replace(table, data=data), dict(zip(places, names, strict=True)))
 
 
 def _parts(cell: object, folder: str) -> list[str]:
@@ -150,8 +169,13 @@ def _parts(cell: object, folder: str) -> list[str]:
         except json.JSONDecodeError:
             return []
     if isinstance(cell, list):
-        return [(_parts(entry, folder) or [str(entry)])[0] for entry in cell]
-    return [source.removeprefix(folder) for _, source in IMAGE.findall(str(cell or ""))]
+        return [(_parts(entry, folder) or [_inside(folder, str(entry))])[0] for entry in cell]
+    return [_inside(folder, source) for _, source in IMAGE.findall(str(cell or ""))]
+
+
+def _inside(folder: str, cell: Any) -> Any:
+    """Name a picture as those in HTML are, so that it is the same item."""
+    return cell.removeprefix(folder) if isinstance(cell, str) else cell
 
 
 def _folder(cells: Iterable[object]) -> str:

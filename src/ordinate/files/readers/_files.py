@@ -3,6 +3,7 @@
 import io
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +77,34 @@ def _single(shown: str, name: str, content: bytes) -> Table:
             f"{shown} is a workbook with a password, or of Excel before 2007 (.xls); save it as "
             ".xlsx without a password, or as CSV"
         )
+    content, notes = _utf8(shown, content)
+    table = _text(shown, name, content)
+    table.notes[:0] = notes
+    return table
+
+
+def _utf8(shown: str, content: bytes) -> tuple[bytes, list[str]]:
+    """Return text in UTF-8 without a byte order mark, and a note where that is uncertain."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise ReadError(f"{shown} is text in UTF-16; save it as UTF-8")
+        content = content.decode("utf-16").encode()
     if b"\0" in content:
         raise ReadError(f"{shown} is a binary file of an unknown format; {KNOWN} can be read")
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         content.decode()
+        return content, []
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ReadError(f"{shown}, line {line}: the text is not UTF-8; save it as UTF-8") from None
+    where = f"line {line}: the text is not UTF-8"
+    # Beyond ASCII, text of Windows is hardly ever UTF-8; a damaged file still is, elsewhere.
+    if content.decode(errors="ignore").isascii():
+        with suppress(UnicodeDecodeError):
+            content = content.decode("cp1252").encode()
+            return content, [f"{where}, but of Windows; if letters are wrong, save it as UTF-8"]
+    raise ReadError(f"{shown}, {where}; save it as UTF-8")
+
+
+def _text(shown: str, name: str, content: bytes) -> Table:
     if content.lstrip()[:1] in (b"{", b"["):
         try:
             return read_json(shown, name, content)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
+from ordinate.files.readers import odd_one_out, plain
 from ordinate.files.readers._columns import Columns, mapped, numbered_stems
 from ordinate.files.readers._dialects import tidy
 from ordinate.files.readers._errors import ReadError, Remedy
@@ -12,6 +13,7 @@ from ordinate.files.readers._layout import (
     Layout,
     Options,
     first_line_is_data,
+    first_row_is_data,
     may_be_header,
     three_bare_columns,
 )
@@ -20,12 +22,11 @@ from ordinate.files.readers._names import OPTIONAL, core
 from ordinate.files.readers._propose import may_hold, proposals
 from ordinate.files.readers._table import Table
 from ordinate.files.readers._text import NO_COLUMNS
-from ordinate.files.readers.odd_one_out import ODD_REMEDIES
 
 # What settles the meaning of three columns without names.
 CHOICES = {
     "plain": (Remedy({"layout": "plain"}, "if they are anchor, near, far"),),
-    "odd_one_out": ODD_REMEDIES,
+    "odd_one_out": odd_one_out.ODD_REMEDIES,
 }
 
 
@@ -71,6 +72,8 @@ def find(
                 raise ReadError(f"{table.path}: there are column names, but no rows")
             return candidate, found[0]
         if found:
+            if three_bare_columns(candidate):
+                first_row_is_data(candidate, plain.BARE, odd_one_out.BARE["last"])
             ways = (CHOICES.get(e.name, (Remedy({"layout": e.name}),)) for e in found)
             raise ReadError(f"{table.path}: the columns can be read in several ways", *chain(*ways))
         if candidate.header is None:
@@ -144,8 +147,14 @@ def _nothing_fits(table: Table, original: Table, allowed: list[Layout]) -> ReadE
         table = original.bare()
     stems = numbered_stems(table.header or [])
     series = f" (numbered: {list(stems)[:10]})" if stems else ""
+    ways = proposals(table, allowed)
+    roles = (
+        "By what they hold, they may have these roles"
+        if ways
+        else "Name yours in columns=, by role (* stands for the number of a question): "
+        + roles_in_words(allowed)
+    )
     return ReadError(
-        f"{table.path}: the columns {table.shown_header()}{series} do not fit {wanted}. Name yours "
-        f"in columns=, by role (* stands for the number of a question): {roles_in_words(allowed)}",
-        *proposals(table, allowed),
+        f"{table.path}: the columns {table.shown_header()}{series} do not fit {wanted}. {roles}",
+        *ways,
     )

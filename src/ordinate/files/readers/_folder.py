@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordinate._base.endings import ENDINGS, stem
+from ordinate._base.writing import MARK
 from ordinate.files.readers import _files
 from ordinate.files.readers._cells import is_list, normal, plain_cells
 from ordinate.files.readers._errors import ReadError
@@ -26,16 +28,23 @@ def load(path: Any, choice: str | None = None) -> Table:
     if not os.path.isdir(path):
         return _files.load(path, choice)
     folder = Path(path)
-    files, notes = _readable(folder)
+    files, notes = _readable(folder, sorted(folder.iterdir()))
+    if not files and any(file.is_dir() for file in folder.iterdir()):
+        inside = (file for file in sorted(folder.rglob("*")) if file.is_file() and not _ours(file))
+        files, notes = _readable(folder, inside)
+    if not files:
+        told = "; ".join(notes) or "it is empty"
+        raise ReadError(f"{folder} holds no file that can be read ({told}); {_files.KNOWN} can")
     tables = [_files.load(file, choice) for file in files]
-    table = tables[0] if len(tables) == 1 else _together(str(folder), tables)
+    table = tables[0] if len(tables) == 1 else _together(folder, tables)
     table.notes[:0] = notes
     return table
 
 
-def _readable(folder: Path) -> tuple[list[Path], list[str]]:
+def _readable(folder: Path, inside: Iterable[Path]) -> tuple[list[Path], list[str]]:
     """Return the files to read, and notes on those that are not."""
-    found = [file for file in sorted(folder.iterdir()) if not file.name.startswith(HIDDEN)]
+    parts = ((file, file.relative_to(folder).parts) for file in inside)
+    found = [file for file, path in parts if not any(part.startswith(HIDDEN) for part in path)]
     if {file.name for file in found} >= {*FAST_LAYOUT}:
         raise ReadError(
             f"{folder} is in the fast layout; ordinate.ondisk.open_triplets(path) opens it"
@@ -44,9 +53,9 @@ def _readable(folder: Path) -> tuple[list[Path], list[str]]:
     for file in found:
         about = file.name.lower().startswith(ABOUT_FILES)
         if not file.is_file() or about or file.suffix.lower() not in ENDINGS:
-            others.append(file.name)
+            others.append(_within(folder, file))
         elif not file.stat().st_size:
-            empty.append(file.name)
+            empty.append(_within(folder, file))
         else:
             files.append(file)
     notes = [
@@ -54,23 +63,31 @@ def _readable(folder: Path) -> tuple[list[Path], list[str]]:
         for what, names in (("files are empty", empty), ("files were not read", others))
         if names
     ]
-    if not files:
-        told = "; ".join(notes) or "it is empty"
-        raise ReadError(f"{folder} holds no file that can be read ({told}); {_files.KNOWN} can")
     first: dict[str, str] = {}
     for file in files:
-        other = first.setdefault(stem(file.name), file.name)
-        if other != file.name:
+        name = _within(folder, file)
+        other = first.setdefault(stem(name), name)
+        if other != name:
             raise ReadError(
-                f"{folder}: {other} and {file.name} differ in their endings alone. Keep one of "
+                f"{folder}: {other} and {name} differ in their endings alone. Keep one of "
                 "them in the folder if they hold the same; else give them other names"
             )
     return files, notes
 
 
-def _together(shown: str, tables: list[Table]) -> Table:
+def _ours(file: Path) -> bool:
+    """Tell whether a file is a result that was written here, not an answer."""
+    return (file.parent / MARK).exists()
+
+
+def _within(folder: Path, file: Path) -> str:
+    return file.relative_to(folder).as_posix()
+
+
+def _together(folder: Path, tables: list[Table]) -> Table:
     """Put tables below each other: by the names of their columns, or by position without names."""
-    names = [Path(table.path).name for table in tables]
+    shown = str(folder)
+    names = [_within(folder, Path(table.path)) for table in tables]
     notes: list[str] = []
     header: list[str] | None = None
     if _have_names(shown, names, tables):

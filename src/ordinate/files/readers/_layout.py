@@ -14,6 +14,8 @@ from ordinate.files.readers._errors import ReadError, Remedy
 from ordinate.files.readers._names import PARTICIPANT
 from ordinate.files.readers._table import Items, Roles, Table
 
+# Rows that are looked at, and those below which nothing is concluded from all being numbers.
+SAMPLE_ROWS, ENOUGH = 2000, 10
 IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".svg", ".tif", ".tiff")
 
 
@@ -87,23 +89,45 @@ def may_be_header(table: Table) -> bool:
 
 def first_line_is_data(table: Table) -> bool:
     """Tell whether a number, or a cell that occurs again below, shows that line 1 has no names."""
-    if not table.text:
+    if not table.text or _words_above_numbers(table):
         return False
     cells = zip(_first_line(table), table.data.slice(1).columns, strict=True)
     return any(_is_number(cell) or pc.any(pc.equal(column, cell)).as_py() for cell, column in cells)
 
 
-def first_row_is_data(table: Table, roles: tuple[str, ...]) -> None:
-    """Raise if the first line of a file without known names may be a header after all."""
-    if may_be_header(table):
-        first = _first_line(table)
-        raise ReadError(
-            f"{table.path}: line 1 {first} may be a header or data, since none of it occurs again",
-            Remedy({"columns": dict(zip(roles, first, strict=True))}, "if it names the columns"),
-            Remedy(
-                {"columns": {role: k for k, role in enumerate(roles)}}, "if the file has no header"
-            ),
+def _words_above_numbers(table: Table) -> bool:
+    """Tell whether a column is a word and numbers below it, so that line 1 has names."""
+    below = table.data.slice(1, SAMPLE_ROWS).columns
+    return table.data.num_rows > ENOUGH and any(
+        cell and not _is_number(cell) and all(map(_is_number, column.to_pylist()))
+        for cell, column in zip(_first_line(table), below, strict=True)
+    )
+
+
+def first_row_is_data(table: Table, *ways: tuple[tuple[str, ...], str]) -> None:
+    """Raise if the first line of a file without known names may be a header after all.
+
+    ``ways`` have the roles that the columns may have, and what these say, in words.
+    """
+    if not may_be_header(table):
+        return
+    first = _first_line(table)
+    sure = _words_above_numbers(table)
+    why = "are names that say too little" if sure else "may be a header or data"
+    also = "" if sure else ", since none of it occurs again"
+    also += "; the columns can be read in several ways" if len(ways) > 1 else ""
+    named = [
+        Remedy({"columns": dict(zip(roles, first, strict=True))}, f"if it names {words}")
+        for roles, words in ways
+    ]
+    counted = [
+        Remedy(
+            {"columns": {role: k for k, role in enumerate(roles)}},
+            f"if the file has no header, and holds {words}",
         )
+        for roles, words in ways
+    ]
+    raise ReadError(f"{table.path}: line 1 {first} {why}{also}", *named, *([] if sure else counted))
 
 
 def participants(table: Table) -> pa.DictionaryArray | None:

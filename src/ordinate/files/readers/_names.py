@@ -4,6 +4,7 @@ Clear names tell the layout by themselves. Wide names are those that the same co
 files and another in others: they count once the layout is known, or where only one layout fits.
 """
 
+import re
 from collections.abc import Mapping
 
 from ordinate.files.readers._cells import normal
@@ -12,7 +13,10 @@ from ordinate.files.readers._table import Roles
 PARTICIPANT = (
     *("participant", "participant_id", "puid", "subject", "subject_id", "worker", "worker_id"),
     *("user_id", "participation", "prolific_pid", "prolific_id", "subj", "subj_id"),
-    *("ppt", "ppt_id", "respondent", "respondent_id"),
+    *("ppt", "ppt_id", "pid", "respondent", "respondent_id", "observer", "observer_id"),
+    *("rater", "rater_id", "annotator", "annotator_id", "turker", "turker_id"),
+    *("proband", "versuchsperson", "vp"),
+    *("participant_private_id", "participant_public_id", "agent_id"),
 )
 RESPONSE_TIME = ("response_time", "response_time_s", "response_time_ms", "reaction_time", "rt")
 CHECK = (
@@ -50,8 +54,10 @@ STEMS = (
     *("choices", "choice", "alternative", "alt", "candidate", "comparison", "comp", "obj", "id"),
     *("video", "sound", "word", "im", "s", "i"),
 )
+CLEAR_ANCHORS = ("anchor", "reference", "ref", "standard", "target", "probe", "query", "cue")
 ANCHORS = (
-    *("anchor", "reference", "ref", "standard", "target", "probe", "sample", "query", "cue"),
+    *CLEAR_ANCHORS,
+    "sample",
     *("centre", "center", "head", "top", "base", "comparison", "stimulus"),
 )
 
@@ -75,10 +81,10 @@ BESIDE = {
 def core(name: str) -> str:
     """Return a column's name without the words that only say what kind of thing it holds.
 
-    >>> core("Ref.Img"), core("image_1"), core("stimulus")
-    ('ref', 'image_1', 'stimulus')
+    >>> core("Ref.Img"), core("refImage"), core("image_1"), core("stimulus")
+    ('ref', 'ref', 'image_1', 'stimulus')
     """
-    words = normal(name).split("_")
+    words = normal(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).split("_")
     left = [word for word in words if word not in BESIDE]
     return "_".join(left) if left and not all(map(str.isdigit, left)) else "_".join(words)
 
@@ -105,17 +111,41 @@ WIDE_PLAIN: Roles = {
     "far": ("far", "farther", "further", "dissimilar", "less_similar", "loser", "unchosen"),
 }
 # An anchor and two items, by any name; or three items of which the first is the anchor.
+PAIR: Roles = {
+    "anchor": ANCHORS,
+    "first": ("first", "left", "option_a", *numbered(1), "a"),
+    "second": ("second", "right", "option_b", *numbered(2), "b"),
+}
+PAIR_OF_THREE: Roles = {
+    "anchor": ("anchor", "a", *numbered(1)),
+    "first": ("first", "b", *numbered(2)),
+    "second": ("second", "c", *numbered(3)),
+}
+# What was said to be nearer, or farther.
+SAID_NEAR = ("closer", "nearer", "closest", "nearest", "more_similar", "most_similar")
+SAID_FAR = (
+    *("farther", "further", "loser", "less_similar", "least_similar", "dissimilar"),
+    *("more_different", "most_different", "different", "rejected", "unchosen"),
+)
 WIDE_PAIRS: tuple[Roles, ...] = (
+    {**PAIR, "response": (*SAID, *SAID_NEAR)},
+    {**PAIR_OF_THREE, "response": (*SAID, *SAID_NEAR)},
+    {**PAIR, "farther": SAID_FAR},
+)
+# Three items of which the nearest to another one is picked.
+WIDE_NEAREST: Roles = {
+    "query": CLEAR_ANCHORS,
+    "shown_1": ("option_a", *numbered(1), "a"),
+    "shown_2": ("option_b", *numbered(2), "b"),
+    "shown_3": ("option_c", *numbered(3), "c"),
+    "chosen_1": (*SAID, *SAID_NEAR),
+}
+# Votes are named for the item they went to.
+WIDE_VOTES: tuple[Roles, ...] = (
     {
-        "anchor": ANCHORS,
-        "first": ("first", "left", "option_a", *numbered(1)),
-        "second": ("second", "right", "option_b", *numbered(2)),
-        "response": SAID,
+        **PAIR,
+        "votes_first": ("votes_first", "votes_left", "votes_a", "votes_1"),
+        "votes_second": ("votes_second", "votes_right", "votes_b", "votes_2"),
     },
-    {
-        "anchor": ("anchor", "a", *numbered(1)),
-        "first": ("first", "b", *numbered(2)),
-        "second": ("second", "c", *numbered(3)),
-        "response": SAID,
-    },
+    {**PAIR_OF_THREE, "votes_first": ("votes_b",), "votes_second": ("votes_c",)},
 )

@@ -7,7 +7,7 @@ from ordinate.files.readers._cells import is_missing
 from ordinate.files.readers._columns import numbered_stems
 from ordinate.files.readers._errors import Remedy
 from ordinate.files.readers._layout import Layout
-from ordinate.files.readers._names import OPTIONAL, SAID
+from ordinate.files.readers._names import OPTIONAL, SAID, SAID_FAR
 from ordinate.files.readers._table import Table, squeezed
 
 SAMPLE_ROWS = 2000
@@ -23,6 +23,8 @@ WITHOUT_ANSWER: Forms = {
 }
 WHEN = {"plain": "if they are anchor, near, far", "odd_one_out": "if the last is the odd one"}
 OF_TWO: Forms = {"response": ("anchor", "first", "second", "response")}
+OF_TWO_FAR: Forms = {"response": ("anchor", "first", "second", "farther")}
+FARTHER = "if the answer tells which of the last two is farther from the first"
 OF_THREE: Forms = {
     "odd_one_out": ("first", "second", "third", "odd"),
     "most_central": ("first", "second", "third", "centre"),
@@ -43,9 +45,13 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
     found = []
     if answer is not None:
         forms = OF_TWO if _of_two(cells, items, answer) else OF_THREE
+        far = forms is OF_TWO and squeezed(str(answer)) in map(squeezed, SAID_FAR)
         found = [
-            Remedy({"columns": dict(zip(roles, (*items, answer), strict=True))}, meaning[name])
-            for name, roles in forms.items()
+            Remedy(
+                {"columns": dict(zip(roles, (*items, answer), strict=True))},
+                FARTHER if far else meaning[name],
+            )
+            for name, roles in (OF_TWO_FAR if far else forms).items()
             if name in meaning
         ]
     if answer is None or table.header is None:
@@ -61,14 +67,15 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
 
 def may_hold(table: Table, places: list[int], layout: str) -> bool:
     """Tell whether three columns vary, as items do, and the last one fits as an answer."""
-    cells: Cells = {place: _words(table, place) for place in places}
+    cells: Cells = {place: words(table, place) for place in places}
     if len(table.rows) > ENOUGH and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
         return False
     items = (places[0], places[1], places[2])
     return layout not in OF_TWO or _of_two(cells, items, places[3])
 
 
-def _words(table: Table, place: int) -> list[str]:
+def words(table: Table, place: int) -> list[str]:
+    """Return the first cells of a column as text, empty where they are missing."""
     cells = table.data.column(place).slice(0, SAMPLE_ROWS).to_pylist()
     return ["" if is_missing(cell) else str(cell).strip() for cell in cells]
 
@@ -78,7 +85,7 @@ def _single(table: Table) -> Cells:
     names: Iterable[str | int] = table.header or range(table.data.num_columns)
     known = {squeezed(name) for names in OPTIONAL.values() for name in names} - {"answer"}
     return {
-        name: _words(table, place)
+        name: words(table, place)
         for place, name in enumerate(names)
         if squeezed(str(name)) not in known
     }
@@ -94,7 +101,7 @@ def _numbered(table: Table) -> Cells:
     if len(same) < 3:
         return {}
     return {
-        stem: [word for name in columns.values() for word in _words(table, header.index(name))]
+        stem: [word for name in columns.values() for word in words(table, header.index(name))]
         for stem, columns in same.items()
     }
 
@@ -104,7 +111,7 @@ def _items(cells: Cells) -> tuple[str | int, ...] | None:
     values = {name: {word for word in column if word} for name, column in cells.items()}
     most = max(map(len, values.values()), default=0)
     least = max(1, min(MOST_CODES, most))
-    wordy = [n for n, words in values.items() if len(words) >= least and not _counts(cells[n])]
+    wordy = [n for n, seen in values.items() if len(seen) >= least and not _counts(cells[n])]
     wordy = wordy[:20]
     found: dict[tuple[str | int, ...], float] = {}
     for three in combinations(wordy, 3):

@@ -4,7 +4,8 @@ import datetime
 import io
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow as pa
 from ordinate.files.readers._errors import ReadError, Remedy
 from ordinate.files.readers._packed import refuse_too_large, unpacked_size
 from ordinate.files.readers._table import Table
+from ordinate.files.readers._text import MOST_ABOVE
 
 MOST_ROWS = 1 << 20  # of a sheet, in every Excel
 CELL = 16  # bytes that a cell counts for; it takes a few times as much
@@ -34,6 +36,9 @@ def read_workbook(shown: str, content: bytes, choice: str | None) -> Table:
         if choice is not None and choice not in sheets:
             raise ReadError(f"{shown} has no sheet {choice!r}; its sheets are {list(sheets)}")
         names = [choice] if choice is not None else [n for n, s in sheets.items() if _filled(s)]
+        tables = [name for name in names if _is_table(sheets[name])]
+        others = [name for name in names if len(tables) == 1 and name not in tables]
+        names = tables if others else names
         if len(names) > 1:
             raise ReadError(
                 f"{shown} has {len(names)} sheets that are not empty: {names}",
@@ -41,7 +46,10 @@ def read_workbook(shown: str, content: bytes, choice: str | None) -> Table:
             )
         if not names:
             raise ReadError(f"{shown}: the file is empty, in each of its sheets {list(sheets)}")
-        return _read_sheet(shown, names[0], _rows(shown, sheets[names[0]]))
+        table = _read_sheet(shown, names[0], _rows(shown, sheets[names[0]]))
+        if others:
+            table.notes.append(f"only sheet {names[0]!r} is a table; not read: {others[:10]}")
+        return table
 
 
 def _rows(shown: str, sheet: Any) -> Iterator[tuple[int, tuple]]:
@@ -63,6 +71,15 @@ def _filled(sheet: Any) -> bool:
     return next(_rows("", sheet), None) is not None
 
 
+def _is_table(sheet: Any) -> bool:
+    """Tell whether one of the first rows has three cells, as questions have."""
+    return any(_n_filled(row) > 2 for _, row in islice(_rows("", sheet), MOST_ABOVE + 1))
+
+
+def _n_filled(row: Iterable) -> int:
+    return sum(cell is not None and cell != "" for cell in row)
+
+
 def _read_sheet(shown: str, title: str, rows: Iterator[tuple[int, tuple]]) -> Table:
     numbers, cells = [], []
     odd: Counter[str] = Counter()
@@ -78,6 +95,11 @@ def _read_sheet(shown: str, title: str, rows: Iterator[tuple[int, tuple]]) -> Ta
                 odd["error"] += 1
     if not cells:
         raise ReadError(f"{shown}: sheet {title!r} is empty")
+    # Titles fill one cell above the table.
+    n_above = next((k for k, row in enumerate(cells[:MOST_ABOVE]) if _n_filled(row) > 1), 0)
+    n_above = n_above if _n_filled(cells[n_above]) > 2 else 0
+    above = [next(filter(None, row))[:60] for row in cells[:n_above]]
+    numbers, cells = numbers[n_above:], cells[n_above:]
     width = max(map(len, cells))
     columns = [[row[k] if k < len(row) else "" for row in cells] for k in range(width)]
     filled = [k for k, column in enumerate(columns) if any(column)]
@@ -89,6 +111,8 @@ def _read_sheet(shown: str, title: str, rows: Iterator[tuple[int, tuple]]) -> Ta
 
     table = Table(shown, data, None, place, text=True, undecided=True)
     table.header = [column[0].strip() for column in columns]
+    if above:
+        table.notes.append(f"not read, since the table begins below: {above}")
     if odd["date"]:
         table.notes.append(f"{odd['date']:,} cells are dates or times, read as text like {date}")
     if odd["error"]:

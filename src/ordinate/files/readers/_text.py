@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from ordinate.files.readers._cells import column_of
+from ordinate.files.readers._cells import column_of, normal
 from ordinate.files.readers._errors import ReadError
+from ordinate.files.readers._names import PARTICIPANT
 from ordinate.files.readers._table import Table
 
 DELIMITERS = ("\t", ",", ";", "|", " ")
@@ -22,6 +23,7 @@ LOOSE_BLANKS = (b"  ", b"\t", b" \n", b" \r", b"\n ")
 NO_COLUMNS = (
     "no three columns were found; fields are separated by comma, tab, semicolon, bar or blank"
 )
+MOST_ABOVE = 10  # lines above a table
 JSON_LINES = (".jsonl", ".ndjson")
 
 
@@ -45,18 +47,39 @@ def read_json(shown: str, name: str, content: bytes) -> Table:
         if len(lines) < 2 and not name.lower().endswith(JSON_LINES):
             raise
         data = [json.loads(line) for line in lines if line.strip()]
+    lists = isinstance(data, list) and len(data) > 0 and all(map(_is_records, data))
+    if lists:
+        n_lists, data = len(data), _joined(data)
     if isinstance(data, dict) and not any(isinstance(value, list) for value in data.values()):
         data = [data]
     if isinstance(data, dict):
         return _columns(shown, data)
     if all(isinstance(record, dict) for record in data):
         names = list(dict.fromkeys(key for record in data for key in record))
-        return _columns(shown, {name: [record.get(name) for record in data] for name in names})
+        columns = {name: [record.get(name) for record in data] for name in names}
+        table = _columns(shown, columns)
+        if lists:
+            table.notes.append(f"{n_lists:,} lists of records are read as one")
+        return table
     widths = {len(row) if isinstance(row, list) else 0 for row in data}
     if len(widths) != 1 or widths == {0}:
         raise ReadError(f"{shown}: JSON must hold records, columns, or rows of equal length")
     columns = {f"column {k}": list(cells) for k, cells in enumerate(zip(*data, strict=True))}
     return Table(shown, pa.table(columns), None, row_from_0)
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(record, dict) for record in value)
+
+
+def _joined(lists: list[list[dict]]) -> list[dict]:
+    """Return the records of several lists, as servers keep one for each participant."""
+    known = any(normal(key) in PARTICIPANT for records in lists for row in records for key in row)
+    return [
+        record if known else {**record, PARTICIPANT[0]: k}
+        for k, records in enumerate(lists, 1)
+        for record in records
+    ]
 
 
 def _columns(shown: str, columns: dict) -> Table:
@@ -73,8 +96,12 @@ def _columns(shown: str, columns: dict) -> Table:
 
 def read_text(shown: str, content: bytes) -> Table:
     """Read fields between delimiters; whether line 1 is a header is left open."""
+    n_above = _lines_above(content[:SAMPLE_BYTES].decode(errors="ignore").splitlines())
+    above, content = _cut_lines(content, n_above)
     delimiter, n_columns = _delimiter(shown, content[:SAMPLE_BYTES].decode(errors="ignore"))
-    content, unused = _without_unused_names(content, delimiter, n_columns)
+    content, notes = _header_as_wide_as_rows(content, delimiter, n_columns)
+    if above:
+        notes.insert(0, f"not read, since the table begins below: {above}")
     quoted = b'"' in content
     # Arrow takes each blank for a delimiter; the substitution is slow, so only where needed.
     loose = content[:1] == b" " or any(blank in content for blank in LOOSE_BLANKS)
@@ -103,37 +130,75 @@ def read_text(shown: str, content: bytes) -> Table:
     )
 
     def place(row: int) -> str:
-        return f"line {_line(content, delimiter, lambda i, cells: i == row)}"
+        return f"line {n_above + _line(content, delimiter, lambda i, cells: i == row)}"
 
     if bad:
         width = data.num_columns
-        line = _line(content, delimiter, lambda i, cells: len(cells) != width)
+        line = n_above + _line(content, delimiter, lambda i, cells: len(cells) != width)
         raise ReadError(
-            f"{shown}, line {line}: not the {width} fields of line 1 ({len(bad):,} such rows); "
-            f"repair those rows, or quote fields that hold {delimiter!r}"
+            f"{shown}, line {line}: not the {width} fields of line {n_above + 1} "
+            f"({len(bad):,} such rows); repair those rows, or quote fields that hold {delimiter!r}"
         )
     if data.num_columns != n_columns:
         raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
     table = Table(shown, data, None, place, text=True, undecided=True, delimiter=delimiter)
     table.header = [cell.strip() for cell in table.cells(0, range(n_columns))]
-    if unused:
-        table.notes.append(f"the header has names beyond the fields of the rows: {unused}")
+    table.notes += notes
     last = table.cells(-1, [n_columns - 1])[0]
     if "\n" in last and not content.rstrip().endswith(b'"'):
         raise ReadError(f"{shown}: a quote is opened and never closed, or the file is cut off")
     return table
 
 
-def _without_unused_names(content: bytes, delimiter: str, n: int) -> tuple[bytes, list[str]]:
-    """Cut off the names in the first line beyond the fields that all rows have."""
+def _lines_above(lines: list[str]) -> int:
+    """Return the number of lines above the table: comments, and titles, which fill one field."""
+    for delimiter in DELIMITERS if len(lines) > 2 else ():
+        width = len(_fields(lines[-2], delimiter))
+        n = 0
+        while n < MOST_ABOVE and n < len(lines) - 2 and _is_above(lines[n], delimiter, width):
+            n += 1
+        if n and width > 2 and len(_fields(lines[n], delimiter)) == width:
+            return n
+    return 0
+
+
+def _is_above(line: str, delimiter: str, width: int) -> bool:
+    """Tell whether a line is a comment or a title; words of a title are no fields."""
+    if line.startswith("#") and len(_fields(line.lstrip("# "), delimiter)) != width:
+        return True
+    filled = (sum(map(bool, _fields(line, other))) for other in DELIMITERS if other != " ")
+    return delimiter != " " and max(filled) < 2
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+
+
+def _cut_lines(content: bytes, n: int) -> tuple[list[str], bytes]:
+    """Cut off the first lines, and return those that are not empty, too."""
+    lines = content.splitlines(keepends=True)[:n] if n else []
+    words = [line.decode().strip("\t ,;|\r\n") for line in lines]
+    return [word[:60] for word in words if word], content[sum(map(len, lines)) :]
+
+
+def _header_as_wide_as_rows(content: bytes, delimiter: str, n: int) -> tuple[bytes, list[str]]:
+    """Cut off names beyond the fields that all rows have; add that of a column without one."""
     end = content.find(b"\n")
     line = content[:end]
     names = next(csv.reader([line.decode(errors="ignore")], delimiter=delimiter), [])
-    if delimiter == " " or len(names) <= n or line.count(b'"') % 2:
+    if len(names) == n - 1:
+        # R names rows in a first column; others end each row, but not the header, by a delimiter.
+        empty = content.rstrip(b"\r\n").endswith(delimiter.encode())
+        names = [*names, ""] if empty else ["", *names]
+        notes = [f"the header has no name for the {'last' if empty else 'first'} column"]
+    elif delimiter == " " or len(names) <= n or line.count(b'"') % 2:
         return content, []
+    else:
+        notes = [f"the header has names beyond the fields of the rows: {names[n:]}"]
     header = io.StringIO()
-    csv.writer(header, delimiter=delimiter, lineterminator="").writerow(names[:n])
-    return header.getvalue().encode() + content[end:], names[n:]
+    writer = csv.writer(header, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="")
+    writer.writerow(names[:n])
+    return header.getvalue().encode() + content[end:], notes
 
 
 def _delimiter(shown: str, sample: str) -> tuple[str, int]:
@@ -153,9 +218,12 @@ def _delimiter(shown: str, sample: str) -> tuple[str, int]:
         if rows and len(rows[0]) >= 2:
             share = np.mean([len(row) == len(rows[0]) for row in rows])
             width = len(rows[-1])
-            mturk = "HITId" in rows[0] and all(len(row) == width for row in rows[1:])
-            if mturk and 2 < width < len(rows[0]):
-                found[delimiter] = 1.0, width  # Approve and Reject have names, but no fields
+            same = all(len(row) == width for row in rows[1:])
+            mturk = "HITId" in rows[0] and 2 < width < len(rows[0])
+            unnamed = len(rows) > 2 and 3 < width == len(rows[0]) + 1
+            if same and (mturk or unnamed):
+                # Approve and Reject have names, but no fields; R's numbers of rows have no name.
+                found[delimiter] = 1.0, width
             elif len(rows[0]) == 2 and share == 1:
                 two[delimiter] = 1.0, 2
             elif len(rows[0]) > 2 and share >= MOST_LINES:

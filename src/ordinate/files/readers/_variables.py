@@ -81,11 +81,10 @@ def _choose(shown: str, variables: Variables, choice: str | None, within: str = 
     if len(ids) == 1 and not _beside(variables, ids[0]):
         table = _rows(shown, variables[ids[0]])
         return _noting(table, variables, ids)
-    vectors = {name: _vector(value) for name, value in variables.items()}
-    longest = max((len(vector) for vector in vectors.values() if vector is not None), default=0)
-    columns = {n: v for n, v in vectors.items() if v is not None and len(v) == longest}
-    if not ids and longest > 1 and len(columns) > 2:
-        return _noting(typed(shown, pa.table(columns)), variables, columns)
+    if len(ids) < 2:
+        used, columns = _columns(variables, ids)
+        if len(columns) > 2:
+            return _noting(typed(shown, pa.table(columns)), variables, used)
     if not variables:
         raise ReadError(f"{shown} holds no variables")
     raise ReadError(
@@ -93,6 +92,25 @@ def _choose(shown: str, variables: Variables, choice: str | None, within: str = 
         "table, or choose one",
         *(Remedy({"table": f"{within}{name}"}) for name in (ids or list(variables))[:5]),
     )
+
+
+def _columns(variables: Variables, ids: list[str]) -> tuple[list[str], dict[str, np.ndarray]]:
+    """Return the variables that are columns of one table, and these: rows of ids taken apart."""
+    vectors = {n: v for n, value in variables.items() if (v := _vector(value)) is not None}
+    rows = {n: v for n, v in variables.items() if n in ids or (not ids and _is_matrix(v))}
+    n_rows = len(rows[ids[0]]) if ids else max(map(len, vectors.values()), default=0)
+    used = [n for n in variables if n_rows > 1 and len(rows.get(n, vectors.get(n, ()))) == n_rows]
+    columns: dict[str, np.ndarray] = {}
+    for name in used:
+        if name in rows:
+            columns |= {f"{name}_{k}": column for k, column in enumerate(rows[name].T, 1)}
+        else:
+            columns[name] = vectors[name]
+    return used, columns
+
+
+def _is_matrix(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 2 and min(value.shape) > 1
 
 
 def _rows(shown: str, array: np.ndarray) -> Table:

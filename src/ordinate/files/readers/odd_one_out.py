@@ -23,6 +23,12 @@ KEPT = {
     "second": (*THREE["second"], "kept_b", "kept_2"),
 }
 POSITIONS = {"first": 0, "middle": 1, "last": 2}
+# What three columns without names may be, in words.
+BARE = {
+    "last": (("first", "second", "odd"), "two items and the odd one"),
+    "first": (("odd", "first", "second"), "the odd one and two items"),
+    "middle": (("first", "odd", "second"), "the odd one between two items"),
+}
 ODD_REMEDIES = (
     Remedy({"odd": "last"}, "if the last is the odd one, as in THINGS"),
     Remedy({"odd": "first"}, "if the first is"),
@@ -38,13 +44,15 @@ def matches(table: Table) -> bool:
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read the two that were kept and the odd one, or the three shown and the odd one."""
-    if table.header is not None and options.odd is not None:
+    if "odd" in table.origin and options.odd is not None:
+        table.notes.append(f"odd={options.odd} is not needed: columns= names the odd one")
+    elif table.header is not None and options.odd is not None:
         raise ReadError(
             f"{table.path}: odd= is for three columns without names, but the columns are "
             f"{table.shown_header()}; leave it out, or name the odd one in columns="
         )
     if table.header is None:
-        first_row_is_data(table, ("first", "second", "odd"))
+        first_row_is_data(table, *(way for odd, way in BARE.items() if options.odd in (None, odd)))
         items = table.distinct_items(_order(table, options.odd))
     elif table.has({**THREE, **ODD}):
         items = one_of_three(table, options, ODD)

@@ -20,6 +20,8 @@ from ordinate.files.readers._table import Items, Table
 
 ROLES = {"anchor": ("anchor",), "near": ("near", "positive"), "far": ("far", "negative")}
 RESPONSE = ("response", "choice", "winner")
+# What three columns without names may be, in words.
+BARE = tuple(ROLES), "anchor, near, far"
 
 
 def matches(table: Table) -> bool:
@@ -32,7 +34,7 @@ def parse(table: Table, options: Options) -> Triplets:
     if table.array is not None:
         return _array(table, table.array, options.first_id or 0)
     if table.header is None:
-        first_row_is_data(table, tuple(ROLES))
+        first_row_is_data(table, BARE)
     places = table.places(ROLES)
     items = table.distinct_items(places)
     _weigh_response(table, options, places, items)

@@ -6,7 +6,7 @@ from ordinate.data import answers
 from ordinate.data.triplets import Triplets
 from ordinate.files.readers._choice import chosen
 from ordinate.files.readers._layout import Layout, Options, extras
-from ordinate.files.readers._names import WIDE_PAIRS
+from ordinate.files.readers._names import CLEAR_ANCHORS, WIDE_PAIRS
 from ordinate.files.readers._table import Roles, Table
 
 ROLES = {
@@ -14,38 +14,54 @@ ROLES = {
     "first": ("first", "b", "left"),
     "second": ("second", "c", "right"),
 }
+LETTERS = {"a": ("a",), "b": ("b",), "c": ("c",)}
 RESPONSE = {"response": ("response", "choice")}
 WINNER = {"winner": ("winner",)}
+FARTHER = {"farther": ("farther",)}
 
 
 def matches(table: Table) -> bool:
-    """Three items and one answer, by name."""
-    return table.has({**ROLES, **WINNER}) or table.has({**ROLES, **RESPONSE})
+    """Three items and one answer, by name; beside an anchor, a, b and c are three options."""
+    if table.has(LETTERS) and table.index(CLEAR_ANCHORS) is not None:
+        return False
+    return any(table.has({**ROLES, **answer}) for answer in (WINNER, RESPONSE, FARTHER))
 
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read the answer as an item or a code; which one the file must make plain."""
-    named = table.has(WINNER)
-    return by_winner(table, options, ROLES, WINNER if named else RESPONSE, named=named)
+    for answer in (WINNER, RESPONSE):
+        if table.has(answer):
+            return by_winner(table, options, ROLES, answer, named=answer is WINNER)
+    table.notes.append("answers tell which item is farther")
+    return by_winner(table, options, ROLES, FARTHER, nearer=2)
 
 
 def by_winner(
-    table: Table, options: Options, roles: Roles, winner: Roles, *, named: bool = True
+    table: Table,
+    options: Options,
+    roles: Roles,
+    winner: Roles,
+    *,
+    named: bool = True,
+    nearer: int = 1,
 ) -> Triplets:
-    """Read three items and the nearer one of the last two, or its place."""
+    """Read three items and the nearer one of the last two, or its place.
+
+    ``nearer`` is 2 where answers name the farther one.
+    """
     (picked,) = table.places(winner)
     items, position = chosen(table, options, table.places(roles), picked, named=named, first=1)
-    sign = np.where(position == 1, 1, -1)
+    sign = np.where(position == nearer, 1, -1)
     return answers.responses(*items.columns(), sign=sign, **extras(table, items, options))
 
 
 LAYOUT = Layout(
     "response",
     "anchor (a, target), first (b, left), second (c, right), and response (choice): the nearer "
-    "item or a code for it; or winner",
+    "item or a code for it; or winner; or farther",
     matches,
     parse,
-    ({**ROLES, **RESPONSE}, {**ROLES, **WINNER}),
+    ({**ROLES, **RESPONSE}, {**ROLES, **WINNER}, {**ROLES, **FARTHER}),
     WIDE_PAIRS,
     "if the answer tells which of the last two is nearer to the first",
 )

@@ -7,6 +7,7 @@ import numpy as np
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
 from ordinate.files.readers._layout import Layout, Options, extras
+from ordinate.files.readers._names import WIDE_NEAREST
 from ordinate.files.readers._table import Items, Table
 
 QUERY = {"query": ("query",)}
@@ -132,4 +133,6 @@ LAYOUT = Layout(
         {**QUERY, "shown_1": ("shown_1",), "chosen_1": ("chosen_1",)},
         {**QUERY, "reference_1": ("reference_1",), **N_SELECT},
     ),
+    (WIDE_NEAREST,),
+    "if the answer is the one of three that is nearest to the query",
 )

@@ -5,6 +5,7 @@ import numpy as np
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
 from ordinate.files.readers._layout import Layout, Options, extras
+from ordinate.files.readers._names import WIDE_VOTES
 from ordinate.files.readers._table import Table
 
 ROLES = {"anchor": ("anchor", "a"), "first": ("first", "b"), "second": ("second", "c")}
@@ -63,4 +64,6 @@ LAYOUT = Layout(
     matches,
     parse,
     ({**ROLES, **VOTES},),
+    WIDE_VOTES,
+    "if each count is of the votes for one of the last two",
 )
