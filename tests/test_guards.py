@@ -1,17 +1,26 @@
 """Guards that rarely act: each is met here by a case that goes wrong without it."""
 
+import errno
+import json
+import os
+
 import numpy as np
 import pytest
 
-from ordinate import STE, Triplets, procrustes_error, sample_points, sample_triplets
+import ordinate
+from ordinate import STE, Triplets, ondisk, procrustes_error, sample_points, sample_triplets
 from ordinate.algorithms.landmark import recover
 from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.mean_field import mean_field
-from ordinate.algorithms.mixing import MIXING, contraction
+from ordinate.algorithms.mixing import MIXING, contraction, well_mixed
 from ordinate.algorithms.optimise import HALVINGS, minimise
 from ordinate.algorithms.ranking import Scores, rank_columns
+from ordinate.data.advice import problems
+from ordinate.files.ondisk.files import read_into
 from ordinate.kernels import backends, losses, noise
 from ordinate.passes import NO_WEIGHT, MemoryColumns, MemoryTriplets
+from ordinate.passes.columns import ColumnPasses
+from ordinate.passes.triplets import MOST_COPIES
 
 
 def test_one_step_is_not_enough_where_opponents_are_half_at_random():
@@ -36,6 +45,15 @@ def test_one_step_is_not_enough_where_opponents_are_half_at_random():
     strict = rank_columns(columns, btl, regularization=found.regularization[0], tol=1e-14)
     statistical = (strict.scores[:, 0] - true).std()
     assert (found.scores - strict.scores).std() < 0.15 * statistical
+
+
+@pytest.mark.parametrize(("per_item", "mixed"), [(7, True), (10, False)])
+def test_fewer_than_eight_comparisons_per_item_cannot_show_how_they_mix(per_item, mixed):
+    """A chain of 200 neighbours does not mix, which is only noticed where it can be told."""
+    chain = np.arange(199).repeat(per_item)[: 100 * per_item]
+    pairs = np.column_stack([chain, chain + 1]).astype(np.int32)
+    columns = MemoryColumns([pairs], [NO_WEIGHT], 200, backends.load("numpy"))
+    assert well_mixed(columns, np.zeros((1, 200)), noise.get("btl")).tolist() == [mixed]
 
 
 def test_axes_within_the_noise_are_not_taken_at_their_word_by_lifting():
@@ -69,35 +87,150 @@ def test_landmarks_are_spread_out_and_not_just_those_with_most_comparisons():
     assert chosen[1:].tolist() == others
 
 
-class Failing(MemoryTriplets):
-    """A store whose values are of no use during one line search."""
+class Spoilt(MemoryTriplets):
+    """A store whose values are wrong for a while, after five calls."""
 
-    n_calls = 0
+    n_calls, n_wrong, lowest = 0, 0, np.inf
+
+    def wrong(self):
+        """Return the wrong value."""
+        return np.inf
 
     def loss(self, points, loss):
-        """As of all triplets, but for the value during the search that follows five calls."""
+        """Return the value, right or wrong, and the gradient."""
         self.n_calls += 1
         value, gradient = super().loss(points, loss)
-        return (np.inf if 5 < self.n_calls <= 5 + HALVINGS else value), gradient
+        if 5 < self.n_calls <= 5 + self.n_wrong:
+            return self.wrong(), gradient
+        self.lowest = min(self.lowest, value)
+        return value, gradient
 
 
-def test_a_search_that_fails_begins_anew_from_the_blocks():
+class Failing(Spoilt):
+    """No step of one line search is any good."""
+
+    n_wrong = HALVINGS
+
+
+class Rising(Spoilt):
+    """One step raises the value by a little."""
+
+    n_wrong = 1
+
+    def wrong(self):
+        """Return a little more than the lowest value seen."""
+        return self.lowest + 1e-6
+
+
+@pytest.mark.parametrize("kind", [Failing, Rising])
+def test_bad_steps_are_not_taken_and_not_the_end(kind):
+    """Where what is remembered leads nowhere, the search begins anew from the blocks."""
     truth = sample_points(20, random_state=0)
     triplets = sample_triplets(truth, 2000, random_state=0)
     start = np.random.default_rng(0).normal(size=truth.shape)
-    sound, failing = (
-        minimise(kind.from_triplets(triplets), losses.get("ste"), start)
-        for kind in (MemoryTriplets, Failing)
+    sound, spoilt = (
+        minimise(store.from_triplets(triplets), losses.get("ste"), start)
+        for store in (MemoryTriplets, kind)
     )
     assert sound.n_iter > 8
     assert sound.converged
-    assert failing.converged
-    assert failing.history[-1] == pytest.approx(sound.history[-1], rel=1e-5)
+    assert spoilt.converged
+    assert (np.diff(spoilt.history) < 0).all()
+    assert spoilt.history[-1] == pytest.approx(sound.history[-1], rel=1e-5)
 
 
 def test_answers_that_any_map_can_explain_end_the_fit():
     """Without noise the map grows and the loss vanishes, until nothing but zeros are divided."""
-    triplets = sample_triplets(sample_points(20, random_state=0), 1500, noise="none", random_state=0)
+    triplets = sample_triplets(
+        sample_points(20, random_state=0), 1500, noise="none", random_state=0
+    )
     model = STE(regularization=0.0, tol=1e-6, max_iter=3000, random_state=0).fit(triplets)
     assert np.isfinite(model.embedding_).all()
     assert model.score(triplets) == 1
+
+
+class Counted(MemoryColumns):
+    """Columns that count the pairs their passes read, and those of their samples."""
+
+    def __init__(self, *arguments, read=None):
+        super().__init__(*arguments)
+        self.read = [] if read is None else read
+
+    def sample(self, size):
+        """As in memory; what is read of it is counted here."""
+        taken = super().sample(size)
+        return Counted(taken.pairs, taken.weights, self.n_items, self.backend, read=self.read)
+
+    coupling = ColumnPasses.coupling  # a pass for every product
+
+    def _sum(self, kernel, arguments):
+        self.read += [self.sizes[i] for i in arguments]
+        return super()._sum(kernel, arguments)
+
+
+@pytest.mark.parametrize(("per_item", "tol"), [(200, 2e-2), (200, 1e-6), (30, 2e-2)])
+def test_passes_are_reported_as_they_are_read(per_item, tol):
+    rng = np.random.default_rng(0)
+    pairs = [rng.random((50 * per_item, 100)).argsort(axis=1)[:, :2].astype(np.int32) for _ in "ab"]
+    columns = Counted(pairs, [NO_WEIGHT] * 2, 100, backends.load("numba"))
+    found = rank_columns(columns, noise.get("btl"), tol=tol)
+    assert found.n_passes == pytest.approx(sum(columns.read) / columns.sizes.sum())
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_few_blocks_are_copied_ahead_whatever_the_number_of_threads(columns, monkeypatch):
+    begun = []
+    monkeypatch.setattr("ordinate.passes.triplets.BLOCK", 10)
+    monkeypatch.setattr("ordinate.passes.columns.BLOCK", 10)
+    triplets = sample_triplets(
+        sample_points(20, random_state=0), 1000, design="landmarks", landmarks=[3], random_state=0
+    )
+    with ordinate.threads(50):
+        if columns:
+            store = MemoryColumns.from_triplets(triplets, np.array([3]))
+            results = store.each_block(0, lambda rows, weight: begun.append(len(rows)))
+        else:
+            store = MemoryTriplets.from_triplets(triplets)
+            results = store.each_block(lambda rows, weight: begun.append(len(rows)))
+        next(results)
+        results.close()
+    assert len(begun) <= MOST_COPIES + 1
+
+
+def test_numbers_that_json_lacks_are_not_kept(tmp_path):
+    triplets = sample_triplets(sample_points(10, random_state=0), 500, random_state=0)
+    model = STE(random_state=0).fit(triplets)
+    model.loss_ = np.nan
+    model.save(tmp_path / "model")
+    record = json.loads((tmp_path / "model" / "model.json").read_text())
+    assert "loss_" in record["not_kept"]
+    assert not hasattr(ordinate.load(tmp_path / "model"), "loss_")
+
+
+def test_a_disk_that_is_full_only_when_all_is_written_leaves_nothing(tmp_path, monkeypatch):
+    """Disks of a network take what they have no room for, and say so when asked to keep it."""
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="the disk is full .* nothing is left of it"):
+        ondisk.write([[[0, 1, 2]]], tmp_path / "there", n_items=3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_ends_too_early_is_an_error_and_not_zeros(tmp_path):
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(100))
+    array = np.ones(10)
+    read_into(path, array, 20)
+    assert not array.any()
+    with pytest.raises(OSError, match="numbers is truncated: it ends after 100 bytes"):
+        read_into(path, array, 21)
+
+
+def test_the_same_row_in_two_answers_is_no_copy():
+    """All 60 questions about five items with both answers, four times, each its own answer."""
+    rows = [(a, b, c) for a in range(5) for b in range(5) for c in range(5) if len({a, b, c}) == 3]
+    found = problems(Triplets(rows * 4, answer=np.arange(240)))
+    assert not [problem for problem in found if "same answer" in problem.what]
