@@ -6,20 +6,25 @@ import os
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ordinate
 from ordinate import STE, Triplets, ondisk, procrustes_error, sample_points, sample_triplets
+from ordinate._base.threads import blocks
 from ordinate.algorithms.landmark import recover
 from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.mean_field import mean_field
 from ordinate.algorithms.mixing import MIXING, contraction, well_mixed
 from ordinate.algorithms.optimise import HALVINGS, minimise
 from ordinate.algorithms.ranking import Scores, rank_columns
+from ordinate.algorithms.spectral import spectral_start
 from ordinate.data.advice import problems
 from ordinate.files.ondisk.files import read_into
 from ordinate.kernels import backends, losses, noise
 from ordinate.passes import NO_WEIGHT, MemoryColumns, MemoryTriplets
 from ordinate.passes.columns import ColumnPasses
+from ordinate.passes.sampling import Runs
 from ordinate.passes.triplets import MOST_COPIES
 
 
@@ -234,3 +239,34 @@ def test_the_same_row_in_two_answers_is_no_copy():
     rows = [(a, b, c) for a in range(5) for b in range(5) for c in range(5) if len({a, b, c}) == 3]
     found = problems(Triplets(rows * 4, answer=np.arange(240)))
     assert not [problem for problem in found if "same answer" in problem.what]
+
+
+@given(st.integers(1, 3000), st.integers(1, 400), st.integers(1, 700))
+def test_a_sample_read_in_blocks_is_the_sample_of_the_whole(n_rows, size, block):
+    column = np.arange(n_rows)
+    runs = Runs.of(n_rows, size)
+    found = np.full(runs.n_rows, -1)
+    for part in blocks(n_rows, block):
+        places, rows = runs.between(part.start, part.stop)
+        found[places] = column[part][rows]
+    assert found.tolist() == runs.take(column).tolist()
+
+
+def test_the_spectral_start_is_centred_and_of_size_one():
+    """Items in no triplet lie in the middle, and count for neither."""
+    rows = sample_triplets(sample_points(30, random_state=0), 3000, random_state=0).rows
+    store = MemoryTriplets.from_triplets(Triplets(rows, n_items=40))
+    found = spectral_start(store, 2, np.random.default_rng(0))
+    assert not found.points[30:].any()
+    assert found.points[:30].mean(axis=0) == pytest.approx(0, abs=1e-6)
+    assert (found.points[:30] ** 2).sum(axis=1).mean() == pytest.approx(1)
+    assert found.gap == pytest.approx(found.eigenvalues[1] / found.eigenvalues[2])
+
+
+def test_information_is_never_negative_where_one_item_meets_all_others():
+    """All it has are opponents far away: less than interpolation can tell from nothing."""
+    far, near = np.zeros(21), np.zeros(21)
+    far[1:11], near[11:] = 1e5, 1e5
+    far[0] = near[0] = 1e6
+    found = mean_field(far, near, noise.get("btl"))
+    assert (found.information(found.scores[None]) >= 0).all()
