@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import ordinate
 from ordinate import STE, Triplets, ondisk, procrustes_error, sample_points, sample_triplets
-from ordinate._base.threads import blocks
+from ordinate._base.threads import blocks, in_order
 from ordinate.algorithms.landmark import recover
 from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.mean_field import mean_field
@@ -20,6 +20,7 @@ from ordinate.algorithms.optimise import HALVINGS, minimise
 from ordinate.algorithms.ranking import Scores, rank_columns
 from ordinate.algorithms.spectral import spectral_start
 from ordinate.data.advice import problems
+from ordinate.evaluation.held_out import hold_out
 from ordinate.files.ondisk.files import read_into
 from ordinate.kernels import backends, losses, noise
 from ordinate.passes import NO_WEIGHT, MemoryColumns, MemoryTriplets
@@ -270,3 +271,19 @@ def test_information_is_never_negative_where_one_item_meets_all_others():
     far[0] = near[0] = 1e6
     found = mean_field(far, near, noise.get("btl"))
     assert (found.information(found.scores[None]) >= 0).all()
+
+
+@pytest.mark.parametrize(("answer", "unit"), [(None, "row"), (np.arange(200) // 2, "answer")])
+def test_what_is_held_out_is_named(answer, unit):
+    rows = sample_triplets(sample_points(10, random_state=0), 200, random_state=0).rows
+    found, _ = hold_out(STE(max_iter=5, random_state=0), Triplets(rows, answer=answer), folds=2)
+    assert found.how == f"each {unit} is predicted by a map of the others, in 2 parts"
+
+
+def test_tasks_run_ahead_so_far_and_no_further():
+    taken = []
+    tasks = (taken.append(number) or number for number in range(100))
+    results = in_order(lambda number: -number, tasks, workers=2, ahead=3)
+    assert [next(results), len(taken)] == [0, 4]
+    assert [next(results), len(taken)] == [-1, 5]
+    assert list(results) == [-number for number in range(2, 100)]
