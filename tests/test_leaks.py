@@ -87,6 +87,8 @@ def test_a_part_of_a_part_is_still_known():
     assert n_cut(part, rest) == np.isin(part.answer, rest.answer).sum() > 100
     assert n_cut(part, part) == 0
     assert n_cut(half, table) == n_cut(table, table) == 0
+    unknown = Triplets(table.rows)
+    assert n_cut(unknown[::2], unknown[1::2]) == 0
 
 
 def test_models_do_not_carry_their_data():

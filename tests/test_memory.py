@@ -1,7 +1,7 @@
 import pytest
 
 from ordinate._base import memory as _memory
-from ordinate._base.memory import _left_in_container, available_memory
+from ordinate._base.memory import _left_in_container, available_memory, memory_size
 
 GIB = 2**30
 NEW, OLD = ("max", "current", "stat"), ("limit_in_bytes", "usage_in_bytes")
@@ -37,3 +37,12 @@ def test_the_least_counts(monkeypatch, left):
     assert available_memory() > 0
     monkeypatch.setattr(_memory, "_left_in_container", lambda: [GIB**2, left])
     assert available_memory() == max(left, 0)
+
+
+def test_sizes_in_words():
+    units = {"": 1, "k": 1e3, "M": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "gi": 2**30}
+    for unit, size in units.items():
+        assert memory_size(f"2.5 {unit}") == int(2.5 * size)
+    for wrong in ("", "much", "-1", 0, "1.2.3", "5 TB"):
+        with pytest.raises(ValueError, match="memory_limit must be a number of bytes"):
+            memory_size(wrong)

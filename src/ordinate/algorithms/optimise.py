@@ -22,7 +22,7 @@ MEMORY = 10  # steps that are remembered
 SAMPLE = 8  # triplets per item and dimension in the sample that tells the curvature
 REFRESH = 10  # steps after which it is taken anew
 HALVINGS = 20
-ROUNDING = 1e-14  # relative fall of the value that rounding hides
+ROUNDING = 1e-14  # fall of the value, as a share of the start's, that rounding hides
 TINY = 1e-300
 BATCH = 32  # triplets per coordinate, at least, in the smallest batch
 GROWTH = 4  # how much larger the next one is
@@ -143,7 +143,7 @@ def minimise(
     total = store.total
     points = copy(start)
     value, gradient = evaluate(points)
-    history = [value / total]
+    history, hidden = [value / total], ROUNDING * value
     memory: Memory = deque(maxlen=MEMORY)
     sample = store.sample(SAMPLE * points.shape[1] * len(points))
     for step in range(max_iter):
@@ -154,7 +154,7 @@ def minimise(
         decrement = -dot(gradient, direction)
         left = decrement / max(tol * chance, TINY)
         stopped = watch is not None and watch(step, value / total, points, left)
-        if decrement <= tol * chance + ROUNDING * value:
+        if decrement <= tol * chance + hidden:
             return Found(points, step, True, history, stopped)
         if stopped:
             return Found(points, step, False, history, stopped)

@@ -19,7 +19,7 @@ from ordinate.passes.triplets import MOST_COPIES, NO_WEIGHT
 # Each part has sums of its own for all items, and costs some of Python's time.
 MOST_PARTS = 8
 SMALLEST_PART = 1 << 19  # of a column
-BLOCK = 1 << 22  # rows after which kernels move their sums to double precision
+BLOCK = 1 << 22  # rows that are handed out at a time
 
 Kernel = Callable[..., np.ndarray]  # of a backend, pairs, weights and what a column is asked with
 
@@ -217,11 +217,6 @@ def neighbour_sums(
 
 
 def column_parts(size: int, n_items: int) -> list[slice]:
-    """Cut a column into parts that are long beside the sums of all items; an empty one is one part.
-
-    Long parts are whole blocks, so that a column that is read block by block has the same sums.
-    """
+    """Cut a column into parts, long beside the sums of all items; an empty one is one part."""
     length = max(SMALLEST_PART, 8 * n_items, -(-int(size) // MOST_PARTS))
-    if length > BLOCK:
-        length = -(-length // BLOCK) * BLOCK
     return blocks(int(size), length) or [slice(0, 0)]

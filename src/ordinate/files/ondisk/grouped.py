@@ -209,10 +209,7 @@ class ParquetFile(GroupedFile):
                 low, high = max(start, self._bounds[first]), min(stop, self._bounds[first + 1])
                 for column, target in zip(table.columns, targets, strict=False):
                     here = column.slice(low - self._bounds[first], high - low)
-                    at = low - start
-                    for chunk in here.chunks:
-                        target[at : at + len(chunk)] = chunk.to_numpy()
-                        at += len(chunk)
+                    target[low - start : high - start] = here.to_numpy()
                 first += 1
 
 
