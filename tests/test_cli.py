@@ -540,7 +540,7 @@ def test_folders_of_fit_are_maps(run, answers):
     run("plot", "out", "-o", "map.svg")
     assert Path("map.svg").stat().st_size > 1000
     result = run("plot", "out", code=4)
-    assert "out/embedding.png exists: -o names another" in result.stderr
+    assert "out/embedding.png exists: --force replaces it" in result.stderr
     Path("empty").mkdir()
     assert "empty/embedding.csv: there is no" in run("plot", "empty", code=3).stderr
 

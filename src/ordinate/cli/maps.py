@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import Options, read_answers
+from ordinate.cli.data import Options, read_answers, refuse_output
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 
@@ -77,10 +77,7 @@ def plot(
 
     embedding = inside(embedding)
     path = embedding.with_suffix(".png") if output is None else output
-    if path.exists() and not force:
-        raise shell.CommandError(
-            f"{path} exists: -o names another, --force replaces it", shell.UNWRITABLE
-        )
+    refuse_output(path, force, inputs=[embedding])
     check_ending(path)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     found = _read(embedding)
@@ -249,11 +246,9 @@ def export(
     """
     from ordinate.files.maps import write_distances
 
-    if output.exists() and not force:
-        raise shell.CommandError(
-            f"{output} exists: -o names another, --force replaces it", shell.UNWRITABLE
-        )
-    found = _read(inside(embedding))
+    embedding = inside(embedding)
+    refuse_output(output, force, inputs=[embedding])
+    found = _read(embedding)
     write_distances(output, found.labels, found.points, large=large)
     shell.say(f"{output}", quiet)
 

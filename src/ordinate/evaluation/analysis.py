@@ -74,16 +74,14 @@ def analyse(
         estimator, triplets, folds=folds, random_state=random_state, tell=tell
     )
     tell("the map of all answers")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = estimator.fit(triplets)
+    model, warned = _fit(estimator, triplets)
     return Analysis(
         model,
         held_out,
         np.bincount(triplets.rows.ravel(), minlength=triplets.n_items),
         _per_item(predicted, triplets),
         _per_participant(predicted, triplets),
-        [str(warning.message) for warning in caught],
+        warned,
         [] if held_out is None else held_out.problems(),
     )
 
@@ -108,12 +106,18 @@ class Brief(NamedTuple):
 
 def analyse_stored(estimator: "Embedder", stored: TripletFile) -> Analysis:
     """Fit a map to triplets in a file that is larger than memory; nothing is held out."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = estimator.fit(stored)
+    model, warned = _fit(estimator, stored)
     counts = store_of(stored).counts.sum(axis=0).astype(int)
     unknown = np.full(stored.n_items, np.nan)
-    return Analysis(model, None, counts, unknown, [], [str(w.message) for w in caught], [])
+    return Analysis(model, None, counts, unknown, [], warned, [])
+
+
+def _fit(estimator: "Embedder", data: Triplets | TripletFile) -> tuple["Embedder", list[str]]:
+    """Fit, and return what the fit warned of instead of warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = estimator.fit(data)
+    return model, [str(warning.message) for warning in caught]
 
 
 def _per_item(predicted: np.ndarray, triplets: Triplets) -> np.ndarray:

@@ -166,7 +166,7 @@ def display_names(
         return short_labels(own), []
     if len(names) != len(own):
         raise ValueError(f"there must be one name per item: {len(own):,}, got {len(names):,}")
-    given = [str(name).strip() if _is_known(name) else "" for name in names]
+    given = ["" if is_missing(name) else str(name).strip() for name in names]
     notes = []
     nameless = [label for label, name in zip(own, given, strict=True) if not name]
     if nameless:
@@ -215,6 +215,9 @@ def short_labels(labels: Sequence[str]) -> list[str]:
     return short if all(short) else list(labels)
 
 
-def _is_known(value: Any) -> bool:
-    # NaN differs from itself, and pandas' NA refuses to be compared.
-    return value is not None and type(value).__name__ != "NAType" and bool(value == value)
+def is_missing(value: Any) -> bool:
+    """Tell whether a cell holds nothing: blank text, None, NaN or pandas' NA."""
+    if isinstance(value, str):
+        return not value.strip()
+    # pandas' NA refuses to be compared; NaN differs from itself.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
