@@ -113,7 +113,7 @@ def test_an_existing_folder_is_kept(run, answers):
     assert "out exists: --force replaces it" in result.stderr
     # Not even force replaces what is not ours.
     result = run("fit", answers, "-o", "out", "--force", code=4)
-    assert "holds what ordinate did not write (thesis.txt)" in result.stderr
+    assert "holds files that ordinate did not write (thesis.txt)" in result.stderr
     assert Path("out/thesis.txt").read_text() == "years of work"
     run("convert", answers, "-o", "out", "--fast", "--force", code=4)
     assert os.listdir("out") == ["thesis.txt"]
@@ -632,9 +632,9 @@ def test_arrays_of_ids(run):
 def test_an_output_is_never_an_input(run, answers):
     before = Path(answers).read_bytes()
     result = run("convert", answers, "-o", answers, "--force", code=4)
-    assert "would be written over another file" in result.stderr
+    assert "would overwrite another file" in result.stderr
     result = run("simulate", "-o", "s.csv", "--points", "s.csv", "--n", 10, code=4)
-    assert "would be written over another file" in result.stderr
+    assert "would overwrite another file" in result.stderr
     assert Path(answers).read_bytes() == before
     assert not Path("s.csv").exists()
 

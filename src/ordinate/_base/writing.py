@@ -73,8 +73,8 @@ def check_replaceable(path: str | os.PathLike, force: bool) -> None:
     foreign = sorted(_entries(path) - _marked(path))
     if foreign:
         raise FileExistsError(
-            f"{path} holds what ordinate did not write ({', '.join(foreign[:3])}), which is never "
-            "replaced: name another folder"
+            f"{path} holds files that ordinate did not write ({', '.join(foreign[:3])}), which are "
+            "never replaced: name another folder"
         )
 
 
@@ -139,7 +139,7 @@ def _put_if_free(new: Path, path: Path) -> None:
         kept = Path(tempfile.mkdtemp(dir=path.parent, prefix=f"{path.name}-")) / path.name
         new.rename(kept)
         raise FileExistsError(
-            f"{path} appeared while this was at work, and stays as it is: the result is {kept}"
+            f"{path} appeared in the meantime, and stays as it is: the result is in {kept}"
         ) from error
 
 

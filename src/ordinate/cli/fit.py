@@ -23,7 +23,6 @@ from ordinate.cli.maps import (
     find_looks,
 )
 
-JUDGED = "--folds 0 judges nothing"
 FILES = ("embedding.csv", "embedding.png", "embedding.svg", "model.json", "report.html", "run.json")
 
 
@@ -61,20 +60,18 @@ def fit(
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            help=f"Parts that answers are held out in, to judge the map; {JUDGED}.", min=0
-        ),
+        typer.Option(help="Parts held out in turn, to judge the map; 0 to judge nothing.", min=0),
     ] = None,
     noise: Annotated[str | None, typer.Option(help="btl or thurstone, for ste and loe.")] = None,
     regularization: Annotated[
-        float | None, typer.Option(help="Ridge, against few answers per item.", min=0)
+        float | None, typer.Option(help="Ridge, for few answers per item.", min=0)
     ] = None,
     starts: Annotated[
         int | None, typer.Option(help="Starts to try; the best map is kept.", min=1)
     ] = None,
-    tol: Annotated[float | None, typer.Option(help="Where to stop; smaller is stricter.")] = None,
+    tol: Annotated[float | None, typer.Option(help="When to stop; smaller is stricter.")] = None,
     max_iter: Annotated[
-        int | None, typer.Option(help="Steps after which to stop in any case; not for loe.", min=1)
+        int | None, typer.Option(help="Largest number of steps; not for loe.", min=1)
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto: where to compute.")] = None,
     memory_limit: shell.MemoryLimit = None,
@@ -88,8 +85,8 @@ def fit(
 
     The folder gets `embedding.csv` (label, coordinates, triplets and accuracy per item),
     `embedding.png` and `.svg`, `report.html` (interactive, opens offline) and `run.json` (every
-    setting, versions, input hash, timings, what was dropped and why). Accuracy is that on answers
-    the map has not seen.
+    setting, versions, input hash, timings, what was dropped and why). Accuracy is measured on
+    answers that the map has not seen.
 
     ```
     ordinate fit responses.csv
@@ -189,8 +186,8 @@ def read_source(file: Path, options: Options, dimensions: int) -> Source:
     if options.memory_limit is not None and ondisk.find(file, memory_limit=1) is None:
         notes = [
             *notes,
-            f"the memory limit did not apply: {file.name} is none of the files that can be "
-            "streamed, and was read as a whole; `ordinate convert --fast` makes one that can",
+            f"the memory limit did not apply: {file.name} cannot be streamed, and was read as a "
+            "whole; `ordinate convert --fast` makes a file that can be",
         ]
     origin = {"layout": reading.layout, "rows": reading.n_rows, "rows used": reading.n_used}
     found = problems(triplets, reading.notes, dimensions)

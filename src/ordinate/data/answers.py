@@ -23,7 +23,7 @@ def odd_one_out(
 ) -> Triplets:
     """Of three items, one was picked as the odd one: the other two are closer to each other.
 
-    Two triplets an answer: ``(first, second, odd)`` and ``(second, first, odd)``.
+    Two triplets per answer: ``(first, second, odd)`` and ``(second, first, odd)``.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def most_central(
 ) -> Triplets:
     """Of three items, one was picked as the most central: the other two are farthest apart.
 
-    Two triplets an answer: from each of the other two, the centre is nearer than the other one.
+    Two triplets per answer: from each of the other two, the centre is nearer than the other one.
 
     Parameters
     ----------
@@ -230,8 +230,8 @@ def votes(
 ) -> Triplets:
     """Count how many people called the first, and how many the second, nearer to the anchor.
 
-    Up to two triplets a question, weighted by the votes; a side without votes gives none. The rows
-    of a question share an answer id.
+    Up to two triplets per question, weighted by the votes; a side without votes gives none. The
+    rows of a question share an answer id.
 
     Parameters
     ----------

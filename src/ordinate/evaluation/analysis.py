@@ -59,10 +59,11 @@ def analyse(
     estimator : Embedder
     triplets : Triplets
     folds : int, optional
-        Each answer is predicted by a map of the other folds; 0 judges nothing. By default 5, or
-        as many as there are answers; for more than 2 million triplets one tenth is held out once.
+        Each answer is predicted by a map of the other folds; 0 skips this. By default 5, or as
+        many as there are answers if fewer; of more than 2 million triplets one tenth is held out,
+        once.
     random_state : int, Generator or None
-        For dealing answers to folds, and for sound answers to compare with in doubt.
+        For dealing answers into folds, and for simulated answers to compare with if in doubt.
     tell : function of str
         Called before each fit.
 

@@ -56,7 +56,7 @@ class Images(NamedTuple):
 
 
 class Food(NamedTuple):
-    """Which dish tastes more like which, as people said.
+    """Which dishes taste alike, according to people.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ def _npz(file: Path) -> Images:
     """Find the images and their labels by the shapes of the arrays."""
     try:
         if not zipfile.is_zipfile(file):
-            raise ValueError("it is no zip file; is it cut off?")
+            raise ValueError("it is not a zip file; is it cut off?")
         with np.load(file, allow_pickle=False) as arrays:
             # Keras has the training digits in the same file.
             names = [name for name in arrays.files if "test" in name] or arrays.files

@@ -30,13 +30,13 @@ def read_items(
 ) -> ItemColumns:
     r"""Read a file about items, one row each, in any format that readers know.
 
-    The column of labels is `label`; if that is not it, the one column that holds all labels.
+    The column of labels is `label`, or else the one column that holds all labels.
 
     Parameters
     ----------
     path : str or path
     labels : sequence
-        Of the items wanted. The file may hold more.
+        Labels of the items wanted. The file may hold more.
     table : str, optional
         Which sheet or variable, in a file of several.
 
@@ -149,8 +149,8 @@ def display_names(
 ) -> tuple[list[str], list[str]]:
     """Return what figures call the items, distinct as labels are, and notes on what was amiss.
 
-    Without names that are labels, less the path and the ending that all share. An item without a
-    name keeps its label; items of the same name get it in brackets.
+    If there are no names, these are the labels, without a folder and an ending that all share. An
+    item without a name keeps its label; items that share a name get it in brackets.
 
     Examples
     --------
@@ -191,9 +191,9 @@ def display_names(
 
 
 def short_labels(labels: Sequence[str]) -> list[str]:
-    """Leave out the folder and the ending of pictures or sounds that all labels share.
+    """Leave out a folder, and an ending of picture or sound files, that all labels share.
 
-    Labels that differ still do, and none becomes empty; else they stay as they are.
+    Labels that differ still do, and none becomes empty; otherwise they stay as they are.
 
     Examples
     --------
