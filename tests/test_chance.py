@@ -132,7 +132,10 @@ def test_answers_about_unknown_items_are_counted(run):
     assert (record["triplets"], record["left_out"]) == (2, 2)
     assert record["unknown_items"] == ["4", "5"]
     Path("answers.csv").write_text("anchor,near,far\n1,2,4\n5,2,3\n")
-    assert "items are not on that map" in run("score", "map.csv", "answers.csv", code=3).stderr
+    assert (
+        "every answer in answers.csv names one of 2 items"
+        in run("score", "map.csv", "answers.csv", code=3).stderr
+    )
 
 
 def test_scores_know_answers_of_several_rows(run):

@@ -610,7 +610,7 @@ def test_records_name_all_who_guess(run):
             lines.append(f"i{a},i{near},i{far},p{person}")
     Path("crowd.csv").write_text("\n".join(lines))
     checked = json.loads(run("check", "crowd.csv", "--json").stdout)
-    [problem] = [p for p in checked["problems"] if "than chance" in p["what"]]
+    [problem] = [p for p in checked["problems"] if "than by chance" in p["what"]]
     guessing = problem["names"]
     assert len(guessing) > 5
     assert set(guessing) <= {f"p{person}" for person in range(10, 17)}

@@ -169,7 +169,7 @@ class Source(NamedTuple):
 def read_source(file: Path, options: Options, dimensions: int) -> Source:
     """Read and check a file; one that is larger than memory is only opened."""
     from ordinate.data.advice import Problem, problems
-    from ordinate.evaluation.analysis import Brief
+    from ordinate.data.summary import Brief
     from ordinate.files import ondisk
 
     stored = find_stored(file, options)

@@ -142,8 +142,8 @@ def score(
     unknown = [str(label) for label in triplets.items[rows < 0]]
     if not known.any():
         raise shell.CommandError(
-            f"no answer in {file} is about items of {embedding} alone: {len(unknown):,} items are "
-            f"not on that map, such as {unknown[:10]}",
+            f"every answer in {file} names one of {len(unknown):,} items that are not in "
+            f"{embedding}: {unknown[:10]}",
             shell.UNREADABLE,
         )
     judged = judge(correct(found.points, ids[known]), triplets[known])

@@ -87,24 +87,6 @@ def analyse(
     )
 
 
-class Brief(NamedTuple):
-    """What is known of triplets that were not read into memory, in the form of a summary."""
-
-    n_rows: int
-    n_items: int
-
-    def lines(self) -> list[tuple[str, str, str]]:
-        """Return name, value and note of each line, for tables."""
-        return [
-            ("rows", f"{self.n_rows:,}", "  streamed from the file"),
-            ("items", f"{self.n_items:,}", ""),
-        ]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the same as plain values."""
-        return self._asdict()
-
-
 def analyse_stored(estimator: "Embedder", stored: TripletFile) -> Analysis:
     """Fit a map to triplets in a file that is larger than memory; nothing is held out."""
     model, warned = _fit(estimator, stored)
