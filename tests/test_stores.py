@@ -505,7 +505,7 @@ def test_a_device_without_room_is_sent_blocks(monkeypatch, tmp_path):
     assert isinstance(columns_of(in_file, LANDMARKS, device="torch-cpu"), DeviceColumns)
     monkeypatch.setattr(device, "has_room", lambda device, n_bytes: False)
     for source in (table, in_file):
-        with pytest.warns(UserWarning, match="sent there anew for every pass"):
+        with pytest.warns(UserWarning, match="sent there again for every pass"):
             assert isinstance(store_of(source, device="torch-cpu"), SentTriplets)
-        with pytest.warns(UserWarning, match="sent there anew for every pass"):
+        with pytest.warns(UserWarning, match="sent there again for every pass"):
             assert isinstance(columns_of(source, LANDMARKS, device="torch-cpu"), SentColumns)

@@ -84,9 +84,9 @@ def fit(
     """Read answers, check them, fit a map, and write coordinates, figures and a report.
 
     The folder gets `embedding.csv` (label, coordinates, triplets and accuracy per item),
-    `embedding.png` and `.svg`, `report.html` (interactive, opens offline) and `run.json` (every
-    setting, versions, input hash, timings, what was dropped and why). Accuracy is measured on
-    answers that the map has not seen.
+    `embedding.png` and `.svg`, `report.html` (interactive, opens offline), `run.json` (every
+    setting, versions, input hash, timings, what was dropped and why) and `model.json` (for
+    `ordinate.load`). Accuracy is measured on answers that the map has not seen.
 
     ```
     ordinate fit responses.csv

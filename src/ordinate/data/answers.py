@@ -90,7 +90,7 @@ def selection(
 ) -> Triplets:
     """Of the items shown, some were chosen as nearest to a query: k of n.
 
-    k (n - k) triplets an answer: each chosen item is nearer to the query than each one left.
+    k (n - k) triplets per answer: each chosen item is nearer to the query than each of the rest.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def ranking(
     ranked : sequence of sequences of labels, length k
     pairs : {"all", "adjacent"}
         Compare every two items of a ranking, or only neighbours. All pairs of one ranking depend on
-        each other, so that their number overstates what is known; neighbours imply all the rest.
+        each other, so their number overstates what is known; neighbours imply all the rest.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def responses(
 ) -> Triplets:
     """Of two items, one was said to be nearer to the anchor; a column tells which.
 
-    Give either `sign` or `winner`. One triplet an answer.
+    Give either `sign` or `winner`. One triplet per answer.
 
     Parameters
     ----------

@@ -93,10 +93,10 @@ def load_mnist(
         within gzip; an .npz file with both arrays; or a folder with either. What it holds is taken
         as it is, without a checksum. By default the published files are fetched once.
     url : str
-        Where the published files lie.
+        Where the published files are.
     cache : str or path, optional
         The folder that keeps what was fetched. By default the environment variable
-        ``ORDINATE_DATA``, else ``ordinate`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
+        ``ORDINATE_DATA``, or else ``ordinate`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
     progress : callable, optional
         Called with the name of the file, the bytes fetched so far, and their number in all if it is
         known.
@@ -151,7 +151,7 @@ def load_food(
         ``screen_of_NAME.npy`` tells which answer each row came from. By default the published file
         is fetched once.
     url : str
-        Where the published zip file lies.
+        Where the published zip file is.
     cache : str or path, optional
         As in :func:`load_mnist`.
     progress : callable, optional
