@@ -6,10 +6,9 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from ordinate._base.endings import PICTURES
 from ordinate.cli import _shell as shell
 from ordinate.cli.data import Options, read_answers, refuse_output
-
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 
 Embedding = Annotated[Path, typer.Argument(help="A map: embedding.csv, or the folder of `fit`.")]
 Images = Annotated[

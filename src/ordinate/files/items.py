@@ -5,14 +5,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ordinate._base.endings import PICTURES
 from ordinate.files.readers import ReadError
 from ordinate.files.readers._cells import MISSING, WHOLE, normal
 from ordinate.files.readers._files import load
 
 # Of stimuli that labels may name; any other ending may be part of a name, as in "v1.0".
 MEDIA = (
-    *(".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".svg", ".tif", ".tiff"),
-    *(".wav", ".mp3", ".ogg", ".flac", ".mp4", ".webm", ".mov", ".avi", ".obj", ".stl"),
+    *PICTURES,
+    *(".svg", ".wav", ".mp3", ".ogg", ".flac", ".mp4", ".webm", ".mov", ".avi", ".obj", ".stl"),
 )
 # Names of the column of labels, where several columns could be it.
 LABEL = ("label", "id", "item", "item_id", "stimulus", "stimulus_id", "object", "image")
