@@ -45,7 +45,7 @@ def test_few_repeats_do_not_condemn_the_data():
         (Triplets([[0, 1, 2], [3, 4, 5]]), "error", "2 parts that share no row"),
         (asked(0.1, 100), "warning", "100 answers about 20 items are few: .* about 173"),
         (Triplets([[0, 1, 2]]), "warning", "3 items are in fewer than 3 rows: 0, 1, 2"),
-        (asked(0.5), "error", "as tosses of a coin would"),
+        (asked(0.5), "error", "as coin tosses would"),
         (asked(0.32, 20_000), "warning", "agree in 5.% of"),
         (asked(0.1), "note", "were answered both ways"),
         (Triplets([[0, 1, 2], [0, 1, 2]], answer=[0, 0]), "warning", "1 rows repeat a row of the"),
@@ -78,7 +78,7 @@ def test_participants_who_guess_are_named():
         np.concatenate([sure.rows, guess.rows]),
         participant=["Ida"] * 2000 + ["Bo"] * 2000 + ["Eve"] * 500,
     )
-    (problem,) = found(both, "hardly more often than chance")
+    (problem,) = found(both, "hardly more often than by chance")
     assert problem.what.endswith("chance: Eve")
     assert not found(sure, "chance")
     # Where nobody agrees with anybody, no one is singled out.

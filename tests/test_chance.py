@@ -71,7 +71,7 @@ def test_a_sound_map_shows_chance_without_alarm(run):
 def test_too_few_answers_to_tell(run):
     write("few.csv", random_rows(8, 30, 0))
     result = run("fit", "few.csv", "-o", "out")
-    assert "too few answers to tell that from chance" in result.stderr
+    assert "too few answers to distinguish that from chance" in result.stderr
     assert json.loads(Path("out/run.json").read_text())["held_out"]["verdict"] == (
         "too few answers to tell"
     )
@@ -85,10 +85,10 @@ def test_a_score_of_the_maps_own_answers_is_called_that(run):
     held_out = json.loads(Path("out/run.json").read_text())["held_out"]
     for place in ("out", "out/embedding.csv"):
         own = run("score", place, "train.csv").stdout
-        assert "warning: the map was made of the answers in train.csv" in own
+        assert "warning: the map was made from the answers in train.csv" in own
         assert f"which is {held_out['accuracy']:.1%} ± {held_out['error']:.1%} (chance 50%)" in own
     new = run("score", "out", "test.csv").stdout
-    assert "made of another file than test.csv" in new
+    assert "made from a file other than test.csv" in new
     assert "warning" not in new
     own, new = (
         json.loads(run("score", "out", name, "--json").stdout) for name in ("train.csv", "test.csv")
@@ -102,7 +102,7 @@ def test_a_score_of_the_maps_own_answers_is_called_that(run):
         run("score", "out", "test.csv").stdout
     )
     run("fit", "train.csv", "-o", "unjudged", "-q", "--folds", 0)
-    assert run("score", "unjudged", "train.csv").stdout.endswith("the accuracy on new ones\n")
+    assert run("score", "unjudged", "train.csv").stdout.endswith("its accuracy on new ones\n")
 
 
 def test_a_map_without_its_record_is_not_known(run):
@@ -112,11 +112,11 @@ def test_a_map_without_its_record_is_not_known(run):
     Path("out/other.csv").write_bytes(Path("out/embedding.csv").read_bytes())
     Path("out/embedding.csv").rename("map.csv")
     for place in ("map.csv", "out/other.csv"):
-        assert "came without its run.json" in run("score", place, "train.csv").stdout
+        assert "there is no run.json" in run("score", place, "train.csv").stdout
         assert json.loads(run("score", place, "train.csv", "--json").stdout)["same_file"] is None
     Path("run.json").write_text("[1, 2]")
     Path("map.csv").rename("embedding.csv")
-    assert "came without its run.json" in run("score", "embedding.csv", "train.csv").stdout
+    assert "there is no run.json" in run("score", "embedding.csv", "train.csv").stdout
 
 
 def test_answers_about_unknown_items_are_counted(run):
@@ -125,14 +125,17 @@ def test_answers_about_unknown_items_are_counted(run):
     result = run("score", "map.csv", "answers.csv")
     assert "50.0% ± " in result.stdout
     assert "of 2 triplets" in result.stdout
-    assert "2 more triplets were left out, since the map does not know 2 items: 4, 5" in (
+    assert "2 more triplets were left out, since 2 items are not on the map: 4, 5" in (
         result.stdout
     )
     record = json.loads(run("score", "map.csv", "answers.csv", "--json").stdout)
     assert (record["triplets"], record["left_out"]) == (2, 2)
     assert record["unknown_items"] == ["4", "5"]
     Path("answers.csv").write_text("anchor,near,far\n1,2,4\n5,2,3\n")
-    assert "no answer is about others" in run("score", "map.csv", "answers.csv", code=3).stderr
+    assert (
+        "every answer in answers.csv names one of 2 items"
+        in run("score", "map.csv", "answers.csv", code=3).stderr
+    )
 
 
 def test_scores_know_answers_of_several_rows(run):
@@ -149,7 +152,7 @@ def check(triplets, word):
     return [p.severity for p in problems(triplets) if word in p.what]
 
 
-COIN = "tosses of a coin"
+COIN = "coin tosses"
 
 
 def test_check_knows_noise_by_questions_asked_again():
@@ -179,7 +182,9 @@ def test_weak_but_sure_agreement_is_no_coin():
     rng = np.random.default_rng(0)
     first = random_rows(60, 60_000, 0)
     again = np.where((rng.random(60_000) < 0.515)[:, None], first, first[:, [0, 2, 1]])
-    found = check(Triplets(np.concatenate([first, again])), "two answers to one question agree")
+    found = check(
+        Triplets(np.concatenate([first, again])), "two answers to the same question agree"
+    )
     assert found == ["warning"]
     assert not check(Triplets(np.concatenate([first, again])), COIN)
 
@@ -188,7 +193,9 @@ def test_few_questions_asked_again_cannot_tell():
     assert check(Triplets(random_rows(50, 3000, 0)), "too few to tell whether people agree") == [
         "note"
     ]
-    assert check(Triplets(random_rows(10, 500, 1)), "too few to tell that from") == ["warning"]
+    assert check(Triplets(random_rows(10, 500, 1)), "too few to distinguish that from") == [
+        "warning"
+    ]
 
 
 def test_people_who_agree_with_themselves_alone():
@@ -202,7 +209,7 @@ def test_people_who_agree_with_themselves_alone():
         people += [f"p{person}"] * 600
     both = Triplets(np.concatenate(rows), participant=people)
     assert check(both, "two participants agree on a question in") == ["error"]
-    assert "error" not in check(both, "two answers to one question agree in")
+    assert "error" not in check(both, "two answers to the same question agree in")
     alike = Triplets(np.concatenate([rows[0]] * 20), participant=people)
     assert not check(alike, "two participants agree")
 

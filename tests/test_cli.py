@@ -113,7 +113,7 @@ def test_an_existing_folder_is_kept(run, answers):
     assert "out exists: --force replaces it" in result.stderr
     # Not even force replaces what is not ours.
     result = run("fit", answers, "-o", "out", "--force", code=4)
-    assert "holds what ordinate did not write (thesis.txt)" in result.stderr
+    assert "holds files that ordinate did not write (thesis.txt)" in result.stderr
     assert Path("out/thesis.txt").read_text() == "years of work"
     run("convert", answers, "-o", "out", "--fast", "--force", code=4)
     assert os.listdir("out") == ["thesis.txt"]
@@ -555,7 +555,7 @@ def test_folders_of_fit_are_maps(run, answers):
     run("plot", "out", "-o", "map.svg")
     assert Path("map.svg").stat().st_size > 1000
     result = run("plot", "out", code=4)
-    assert "out/embedding.png exists: -o names another" in result.stderr
+    assert "out/embedding.png exists: --force replaces it" in result.stderr
     Path("empty").mkdir()
     assert "empty/embedding.csv: there is no" in run("plot", "empty", code=3).stderr
 
@@ -625,7 +625,7 @@ def test_records_name_all_who_guess(run):
             lines.append(f"i{a},i{near},i{far},p{person}")
     Path("crowd.csv").write_text("\n".join(lines))
     checked = json.loads(run("check", "crowd.csv", "--json").stdout)
-    [problem] = [p for p in checked["problems"] if "than chance" in p["what"]]
+    [problem] = [p for p in checked["problems"] if "than by chance" in p["what"]]
     guessing = problem["names"]
     assert len(guessing) > 5
     assert set(guessing) <= {f"p{person}" for person in range(10, 17)}
@@ -647,9 +647,9 @@ def test_arrays_of_ids(run):
 def test_an_output_is_never_an_input(run, answers):
     before = Path(answers).read_bytes()
     result = run("convert", answers, "-o", answers, "--force", code=4)
-    assert "would be written over another file" in result.stderr
+    assert "would overwrite another file" in result.stderr
     result = run("simulate", "-o", "s.csv", "--points", "s.csv", "--n", 10, code=4)
-    assert "would be written over another file" in result.stderr
+    assert "would overwrite another file" in result.stderr
     assert Path(answers).read_bytes() == before
     assert not Path("s.csv").exists()
 

@@ -181,11 +181,11 @@ def test_what_does_not_fit_is_sent_block_by_block(monkeypatch, weighted):
     monkeypatch.setattr(device_store, "has_room", lambda device, n_bytes: False)
     monkeypatch.setattr(triplets_store, "BLOCK", 7000)
     monkeypatch.setattr(columns_store, "BLOCK", 700)
-    with pytest.warns(UserWarning, match="sent there anew for every pass"):
+    with pytest.warns(UserWarning, match="sent there again for every pass"):
         blocked = STE(device=HERE, tol=1e-9, random_state=0).fit(every)
     assert blocked.embedding_ == pytest.approx(resident, abs=1e-3)
     assert blocked.n_passes_ > 5
-    with pytest.warns(UserWarning, match="sent there anew for every pass"):
+    with pytest.warns(UserWarning, match="sent there again for every pass"):
         assert LOE(device=HERE).fit(landmark).embedding_ == pytest.approx(loe, abs=1e-5)
 
 

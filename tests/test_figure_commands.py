@@ -54,7 +54,9 @@ def test_distances_come_back_as_they_were(run, some_map, tmp_path):
     pandas = pytest.importorskip("pandas")
     table = pandas.read_csv("distances.csv", index_col=0, keep_default_na=False)
     assert table.index.tolist() == table.columns.tolist() == LABELS
-    assert "distances.csv exists: -o names another" in run("export", "embedding.csv", code=4).stderr
+    assert "distances.csv exists: --force" in run("export", "embedding.csv", code=4).stderr
+    over = ("-o", "embedding.csv", "--force")
+    assert "would overwrite another file" in run("export", "embedding.csv", *over, code=4).stderr
     run("export", tmp_path, "-o", "new/other.csv", "-q")
     run("export", tmp_path, "-o", "new/other.csv", "--force")
     assert "there is no such file" in run("export", "nowhere.csv", "-o", "x.csv", code=3).stderr

@@ -54,7 +54,7 @@ def test_a_folder_with_anything_else_in_it_is_never_replaced(tmp_path, written):
     path.mkdir(exist_ok=True)
     (path / "notes.txt").write_text("theirs")
     with (
-        pytest.raises(FileExistsError, match=r"did not write \(notes.txt\), which is never"),
+        pytest.raises(FileExistsError, match=r"did not write \(notes.txt\), which are never"),
         whole_folder(path, force=True),
     ):
         pass
@@ -73,7 +73,10 @@ def test_a_folder_with_anything_else_in_it_is_never_replaced(tmp_path, written):
 @pytest.mark.parametrize("whole", [whole_file, whole_folder])
 def test_what_appears_meanwhile_stays_and_the_result_is_kept(tmp_path, whole):
     path = tmp_path / "out"
-    with pytest.raises(FileExistsError, match="appeared while"), whole(path, force=False) as new:
+    with (
+        pytest.raises(FileExistsError, match="appeared in the meantime"),
+        whole(path, force=False) as new,
+    ):
         path.mkdir()
         (path / "theirs").touch()
         if whole is whole_folder:

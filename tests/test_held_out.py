@@ -80,7 +80,7 @@ def test_the_verdict_is_a_problem_with_a_remedy():
     few = HeldOut(0.55, 0.05, 100, 100, 0.5, TOO_FEW, "")
     (problem,) = few.problems()
     assert problem.severity == "warning"
-    assert "55.0% ± 5.0% (chance 50%): too few answers to tell" in problem.what
+    assert "55.0% ± 5.0% (chance 50%): too few answers to distinguish" in problem.what
     assert HeldOut(0.8, 0.05, 100, 100, 0.5, BETTER, "").problems() == []
 
 

@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 from ordinate import STE, TripletKFold, Triplets, sample_points, sample_triplets
 from ordinate.evaluation.splits import n_cut
 
-CUT = "rows belong to answers of which the map was fitted to other rows.*TripletKFold"
+CUT = "rows belong to answers whose other rows the map was fitted to.*TripletKFold"
 MODEL = STE(random_state=0, regularization=1.0)
 
 

@@ -506,7 +506,7 @@ def test_a_device_without_room_is_sent_blocks(monkeypatch, tmp_path):
     assert isinstance(columns_of(in_file, LANDMARKS, device=TORCH_CPU), DeviceColumns)
     monkeypatch.setattr(device, "has_room", lambda device, n_bytes: False)
     for source in (table, in_file):
-        with pytest.warns(UserWarning, match="sent there anew for every pass"):
+        with pytest.warns(UserWarning, match="sent there again for every pass"):
             assert isinstance(store_of(source, device=TORCH_CPU), SentTriplets)
-        with pytest.warns(UserWarning, match="sent there anew for every pass"):
+        with pytest.warns(UserWarning, match="sent there again for every pass"):
             assert isinstance(columns_of(source, LANDMARKS, device=TORCH_CPU), SentColumns)

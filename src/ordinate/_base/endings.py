@@ -1,4 +1,4 @@
-"""The endings of files that readers know, and names without them."""
+"""The endings of files: of those that readers know, and of pictures; and names without them."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ ENDINGS = (
     *(".mat", ".npy", ".npz", ".parquet", ".pq", ".feather", ".arrow", ".arrows", ".ipc"),
     *(".gz", ".zip"),
 )
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 
 
 def stem(name: str) -> str:

@@ -8,7 +8,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int:
-    """Bytes that this process can still take, as the system and its container tell."""
+    """Bytes that this process can still take, according to the system and its container."""
     import psutil
 
     return max(min([psutil.virtual_memory().available, *_left_in_container()]), 0)
@@ -65,7 +65,7 @@ def in_words(n_bytes: float) -> str:
 
 
 def memory_size(limit: int | str | None) -> int:
-    """Return a limit of memory in bytes, or raise; None is half of what there is.
+    """Return a memory limit in bytes, or raise; None is half of what is free.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def memory_size(limit: int | str | None) -> int:
         size = 0
     if size <= 0:
         raise ValueError(
-            f"memory_limit must be a number of bytes, or a text like '4GiB' or '500MB'; "
+            f"memory_limit must be a number of bytes, or text such as '4GiB' or '500MB'; "
             f"got {limit!r}"
         )
     return size

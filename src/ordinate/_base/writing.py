@@ -1,7 +1,7 @@
 """Writing files and folders whole or not at all: under another name, then renamed.
 
-What stood there before stays until the new is complete. A folder is replaced only if ordinate wrote
-all that is in it, which a mark inside it tells.
+What was there before stays until the new is complete. A folder is replaced only if ordinate wrote
+everything in it, according to a mark inside it.
 """
 
 import errno
@@ -22,8 +22,8 @@ def whole_file(path: str | os.PathLike, *, force: bool = True) -> Iterator[Path]
     Raises
     ------
     FileExistsError
-        There is a file already, and ``force`` is not given; or a folder. If it appeared meanwhile,
-        the message says where the result is.
+        There is already a file, and ``force`` is not given; or a folder. If it appeared in the
+        meantime, the message says where the result is.
     """
     path = Path(path).resolve()
     if path.is_dir():
@@ -45,7 +45,7 @@ def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Pa
     Raises
     ------
     FileExistsError
-        As for :func:`whole_file`; and where a folder holds what ordinate did not write.
+        As for :func:`whole_file`; and if a folder holds files that ordinate did not write.
     """
     path = Path(path).resolve()
     check_replaceable(path, force)
@@ -61,7 +61,7 @@ def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Pa
 
 
 def check_replaceable(path: str | os.PathLike, force: bool) -> None:
-    """Raise if a folder cannot be written, since something exists that may not be replaced."""
+    """Raise if a folder cannot be written because what exists may not be replaced."""
     path = Path(path)
     _refuse_existing(path, force)
     if not path.exists():
@@ -73,8 +73,8 @@ def check_replaceable(path: str | os.PathLike, force: bool) -> None:
     foreign = sorted(_entries(path) - _marked(path))
     if foreign:
         raise FileExistsError(
-            f"{path} holds what ordinate did not write ({', '.join(foreign[:3])}), which is never "
-            "replaced: name another folder"
+            f"{path} holds files that ordinate did not write ({', '.join(foreign[:3])}), which are "
+            "never replaced: name another folder"
         )
 
 
@@ -139,7 +139,7 @@ def _put_if_free(new: Path, path: Path) -> None:
         kept = Path(tempfile.mkdtemp(dir=path.parent, prefix=f"{path.name}-")) / path.name
         new.rename(kept)
         raise FileExistsError(
-            f"{path} appeared while this was at work, and stays as it is: the result is {kept}"
+            f"{path} appeared in the meantime, and stays as it is: the result is in {kept}"
         ) from error
 
 

@@ -20,9 +20,9 @@ CANDIDATES = 3  # times as many as wanted are considered for a spread choice
 def n_landmarks(n_items: int, n_components: int, n_triplets: int) -> int:
     """How many landmarks to share a budget of triplets among.
 
-    More landmarks steady the map; fewer comparisons per column blur each ranking. The error is flat
-    over a wide range between: the rule is ``8 d + 8`` landmarks, fewer where each item would be
-    compared less than 40 times per column, but at least ``d + 3``.
+    More landmarks steady the map; fewer comparisons per column blur each ranking. In between, the
+    error is flat over a wide range: the rule is ``8 d + 8`` landmarks, fewer if each item would be
+    compared fewer than 40 times per column, but at least ``d + 3``.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def choose_landmarks(
     n_components : int
     landmarks : "auto", int or sequence
         "auto": every anchor with at least 20 comparisons per item; or with half as many as the
-        ``d + 3`` best have, if that is less, but 4. A number: as many anchors, spread out among
-        those with the most comparisons. A sequence: these labels, or ids.
+        ``d + 3`` best have, if that is less, but at least 4. A number: that many anchors, spread
+        out among those with the most comparisons. A sequence: these labels, or ids.
     backend : str
 
     Returns

@@ -44,14 +44,14 @@ class Step:
     iteration : int
         Steps taken since the start; 0 at the start itself.
     loss : float
-        Mean loss of an answer, with the ridge; of the batch at hand where there are batches.
+        Mean loss per answer, with the ridge; of the current batch if there are batches.
     left : float
-        How many times larger than wanted the error of the optimisation is: it ends at 1. NaN where
+        How many times larger than wanted the error of the optimisation is: it ends at 1. NaN if
         that is not known.
     n_passes : float
         Passes over the triplets so far, those of the start included.
     embedding : ndarray, shape (n_items, n_components), read-only
-        The map, worked out when it is asked for; not yet centred, nor along its principal axes.
+        The map, computed on demand; not yet centred, nor aligned with its principal axes.
     """
 
     iteration: int
@@ -77,7 +77,7 @@ class Found(NamedTuple):
     history : list of float
         The value per answer, with the ridge, at the start and after each step.
     stopped : bool
-        By who watched.
+        By the callback.
     """
 
     points: np.ndarray

@@ -93,8 +93,8 @@ def rank_items(
     noise : {"btl", "thurstone"}
     regularization : float or "auto"
         The ridge lambda: ``lambda / 2`` times the sum of squared scores is taken off the
-        log-likelihood. "auto" is 0.2 over the variance of the scores, and 0.05 where items meet
-        their like more than others; 0 is allowed.
+        log-likelihood. "auto" is 0.2 over the variance of the scores, and 0.05 if items mostly meet
+        items like themselves; 0 is allowed.
     tol : float
         Error of the optimisation, as a share of the squared statistical error.
     backend : {"auto", "numba", "numpy"}

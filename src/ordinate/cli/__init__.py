@@ -1,6 +1,6 @@
 """The command line: from the file people have to the figure they publish.
 
-Exit codes: 0 all went well; 1 an error nobody foresaw; 2 wrong use or options; 3 the input cannot
+Exit codes: 0 all went well; 1 an unforeseen error; 2 wrong use or options; 3 the input cannot
 be read as it is; 4 the output cannot be written; 130 interrupted.
 """
 

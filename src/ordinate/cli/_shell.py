@@ -24,11 +24,11 @@ WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 File = Annotated[
     Path, typer.Argument(help="The file with the answers, or a folder of them.", show_default=False)
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace output that is there already.")]
-Seed = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+Seed = Annotated[int, typer.Option(help="Seed for all random numbers.", min=0)]
 LayoutName = Annotated[
     str, typer.Option(help="What the columns mean: see `ordinate check --help`.")
 ]
@@ -41,7 +41,7 @@ FirstId = Annotated[
 ]
 Odd = Annotated[
     str | None,
-    typer.Option(help="Where the odd one stands, in three columns without names: first, ..."),
+    typer.Option(help="Which of three unnamed columns is the odd one: first, middle or last."),
 ]
 Response = Annotated[
     str | None,
@@ -53,7 +53,7 @@ Drop = Annotated[
 ]
 Only = Annotated[str | None, typer.Option(help="The rows to read, as in `task=triplet`.")]
 Checks = Annotated[
-    str | None, typer.Option(help="What marks check trials, as in `trial_type=catch`.")
+    str | None, typer.Option(help="Values that mark check trials, as in `trial_type=catch`.")
 ]
 KeepChecks = Annotated[bool, typer.Option(help="Keep check trials that the file marks.")]
 Excluded = Annotated[
@@ -67,7 +67,8 @@ TableName = Annotated[
     typer.Option(help="Which sheet, variable or file, where a file holds several tables."),
 ]
 MemoryLimit = Annotated[
-    str | None, typer.Option(help="Memory to stay within, as in 4GiB; by default half of what is.")
+    str | None,
+    typer.Option(help="Memory limit, as in 4GiB; by default half of what is free."),
 ]
 
 

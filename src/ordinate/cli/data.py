@@ -53,7 +53,7 @@ def find_stored(file: Path, options: Options) -> Any:
     stored = ondisk.find(file, memory_limit=options.memory_limit)
     if stored is not None and options.given():
         raise shell.CommandError(
-            f"{file} is in the fast layout, or larger than memory, and read as rows alone: "
+            f"{file} is in the fast layout, or larger than memory, and only its rows are read: "
             f"{', '.join(options.given())} cannot apply to it",
             shell.WRONG_USE,
         )
@@ -118,9 +118,9 @@ def check(
 ) -> None:
     """Report what a file holds, and every problem with its remedy, the worst first.
 
-    The layout is found from the columns; where it is not plain which, you are asked. Layouts, and
-    the roles that --columns may name in them (others are found; * stands for the number of a
-    question where a row holds several):
+    The layout is found from the columns; if several fit, you are asked. Layouts, and the roles
+    that --columns may name in them (the others are found; * stands for the number of a question
+    if a row holds several):
 
     - plain: anchor, near, far
     - response: anchor, first, second, response, winner, farther
@@ -129,7 +129,7 @@ def check(
     - votes: anchor, first, second, votes_first, votes_second
     - selection: query, shown_1, chosen_1, reference_1, n_select
     - ranking: query, rank_1, rank_2
-    - salmon, next, food100: as these programs and that set name them
+    - salmon, next, food100: as these programs and that data set name them
     - any layout: participant, response_time, check, timeout, weight, answer
 
     ```
@@ -193,9 +193,9 @@ def convert(
 ) -> None:
     """Turn any layout into plain triplets: anchor, near, far, and who answered what.
 
-    The ending of the output says the format: .parquet, .csv, .tsv or .feather. The fast layout, for
-    files larger than memory, is a folder of arrays, or a .parquet file: grouped by anchor, with
-    compact ids and labels beside; it keeps weights, but neither answers nor participants.
+    The ending of the output sets the format: .parquet, .csv, .tsv or .feather. The fast layout, for
+    files larger than memory, is a folder of arrays or a .parquet file, grouped by anchor, with
+    compact ids and their labels; it keeps weights, but neither answers nor participants.
 
     ```
     ordinate convert responses.csv -o triplets.parquet
@@ -254,9 +254,9 @@ def simulate(
         typer.Option(help="uniform or landmarks; by default uniform, unless --landmarks is given."),
     ] = None,
     landmarks: Annotated[
-        int | None, typer.Option(help="Number of landmarks; by default what suits the budget.")
+        int | None, typer.Option(help="Number of landmarks; by default what suits the triplets.")
     ] = None,
-    noise: Annotated[str, typer.Option(help="btl, thurstone, none or the share wrong.")] = "btl",
+    noise: Annotated[str, typer.Option(help="btl, thurstone, none or a share of errors.")] = "btl",
     distribution: Annotated[str, typer.Option(help="normal or uniform points.")] = "normal",
     points: Annotated[
         Path | None, typer.Option(help="Also write the true map to this CSV file.")
@@ -268,7 +268,7 @@ def simulate(
 ) -> None:
     """Simulate noisy answers about random points.
 
-    A .parquet file, or a folder, is written in a stream, however large, in the fast layout.
+    A .parquet file or a folder is streamed in the fast layout, however large it is.
 
     ```
     ordinate simulate --n 500 --c 50 -o answers.csv --points truth.csv
@@ -317,7 +317,7 @@ def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
     for other in inputs:
         if path.resolve() == other.resolve():
             raise shell.CommandError(
-                f"{path} would be written over another file of this command: name another",
+                f"{path} would overwrite another file of this command: name another",
                 shell.UNWRITABLE,
             )
     if path.is_dir() or not force:

@@ -24,7 +24,6 @@ from ordinate.cli.maps import (
     find_looks,
 )
 
-JUDGED = "--folds 0 judges nothing"
 FILES = ("embedding.csv", "embedding.png", "embedding.svg", "model.json", "report.html", "run.json")
 
 
@@ -62,20 +61,18 @@ def fit(
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            help=f"Parts that answers are held out in, to judge the map; {JUDGED}.", min=0
-        ),
+        typer.Option(help="Parts held out in turn, to judge the map; 0 to judge nothing.", min=0),
     ] = None,
     noise: Annotated[str | None, typer.Option(help="btl or thurstone, for ste and loe.")] = None,
     regularization: Annotated[
-        float | None, typer.Option(help="Ridge, against few answers per item.", min=0)
+        float | None, typer.Option(help="Ridge, for few answers per item.", min=0)
     ] = None,
     starts: Annotated[
         int | None, typer.Option(help="Starts to try; the best map is kept.", min=1)
     ] = None,
-    tol: Annotated[float | None, typer.Option(help="Where to stop; smaller is stricter.")] = None,
+    tol: Annotated[float | None, typer.Option(help="When to stop; smaller is stricter.")] = None,
     max_iter: Annotated[
-        int | None, typer.Option(help="Steps after which to stop in any case; not for loe.", min=1)
+        int | None, typer.Option(help="Largest number of steps; not for loe.", min=1)
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto: where to compute.")] = None,
     memory_limit: shell.MemoryLimit = None,
@@ -88,9 +85,9 @@ def fit(
     """Read answers, check them, fit a map, and write coordinates, figures and a report.
 
     The folder gets `embedding.csv` (label, coordinates, triplets and accuracy per item),
-    `embedding.png` and `.svg`, `report.html` (interactive, opens offline) and `run.json` (every
-    setting, versions, input hash, timings, what was dropped and why). Accuracy is that on answers
-    the map has not seen.
+    `embedding.png` and `.svg`, `report.html` (interactive, opens offline), `run.json` (every
+    setting, versions, input hash, timings, what was dropped and why) and `model.json` (for
+    `ordinate.load`). Accuracy is measured on answers that the map has not seen.
 
     ```
     ordinate fit responses.csv
@@ -183,7 +180,7 @@ class Source(NamedTuple):
 def read_source(file: Path, options: Options, dimensions: int) -> Source:
     """Read and check a file; one that is larger than memory is only opened."""
     from ordinate.data.advice import Problem, problems
-    from ordinate.evaluation.analysis import Brief
+    from ordinate.data.summary import Brief
     from ordinate.files import ondisk
 
     stored = find_stored(file, options)
@@ -200,8 +197,8 @@ def read_source(file: Path, options: Options, dimensions: int) -> Source:
     if options.memory_limit is not None and ondisk.find(file, memory_limit=1) is None:
         notes = [
             *notes,
-            f"the memory limit did not apply: {file.name} is none of the files that can be "
-            "streamed, and was read as a whole; `ordinate convert --fast` makes one that can",
+            f"the memory limit did not apply: {file.name} cannot be streamed, and was read as a "
+            "whole; `ordinate convert --fast` makes a file that can be",
         ]
     origin = {
         "layout": reading.layout,

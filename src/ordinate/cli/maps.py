@@ -6,21 +6,20 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from ordinate._base.endings import PICTURES
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import Options, read_answers
-
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+from ordinate.cli.data import Options, read_answers, refuse_output
 
 Embedding = Annotated[Path, typer.Argument(help="A map: embedding.csv, or the folder of `fit`.")]
 Images = Annotated[
-    Path | None, typer.Option(help="Folder with a picture per item, named by its label.")
+    Path | None, typer.Option(help="Folder with a picture of each item, named by its label.")
 ]
 Items = Annotated[
-    Path | None, typer.Option(help="File about the items: a column of labels, and others.")
+    Path | None, typer.Option(help="File about the items: a column of labels, and any others.")
 ]
 Name = Annotated[
     str | None,
-    typer.Option(help="Column with the names to show; by default name, if there is one."),
+    typer.Option(help="Column with the names to show; by default `name`, if there is one."),
 ]
 Colour = Annotated[
     str | None, typer.Option("--colour", "--color", help="Column to colour the items by.")
@@ -32,7 +31,7 @@ Labels = Annotated[
 ]
 ImageSize = Annotated[float | None, typer.Option(help="Size of pictures in mm.")]
 ImageAlpha = Annotated[
-    float, typer.Option(help="1 for opaque pictures, less for transparent ones.")
+    float, typer.Option(help="1 for opaque pictures, less for transparent ones, above 0.")
 ]
 KeepWhite = Annotated[
     bool, typer.Option("--keep-white", help="Keep white backgrounds of pictures.")
@@ -56,7 +55,7 @@ def plot(
     name: Name = None,
     title: Annotated[str | None, typer.Option(help="Title above the map.")] = None,
     caption: Annotated[str | None, typer.Option(help="Text below the map.")] = None,
-    width: Annotated[str, typer.Option(help="column, page or a number of mm.")] = "page",
+    width: Annotated[str, typer.Option(help="column, page or a width in mm.")] = "page",
     labels: Labels = "auto",
     image_size: ImageSize = None,
     image_alpha: ImageAlpha = 1.0,
@@ -77,10 +76,7 @@ def plot(
 
     embedding = inside(embedding)
     path = embedding.with_suffix(".png") if output is None else output
-    if path.exists() and not force:
-        raise shell.CommandError(
-            f"{path} exists: -o names another, --force replaces it", shell.UNWRITABLE
-        )
+    refuse_output(path, force, inputs=[embedding])
     check_ending(path)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     found = _read(embedding)
@@ -121,10 +117,10 @@ def score(
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Tell how many answers a map gets right, beside chance, and whether it was made of them.
+    """Tell how many answers a map gets right, beside chance, and whether it was made from them.
 
-    Answers about items that the map does not know are left out, and counted. The standard error
-    respects that rows of one answer depend on each other.
+    Answers about items that are not on the map are left out and counted. The standard error
+    allows for rows of one answer depending on each other.
 
     ```
     ordinate score out/embedding.csv new-answers.csv
@@ -145,8 +141,8 @@ def score(
     unknown = [str(label) for label in triplets.items[rows < 0]]
     if not known.any():
         raise shell.CommandError(
-            f"{len(unknown):,} items of {file} are not in {embedding}: {unknown[:10]}, and no "
-            "answer is about others",
+            f"every answer in {file} names one of {len(unknown):,} items that are not in "
+            f"{embedding}: {unknown[:10]}",
             shell.UNREADABLE,
         )
     judged = judge(correct(found.points, ids[known]), triplets[known])
@@ -174,28 +170,29 @@ def _tell_score(record: dict[str, Any]) -> None:
 
     accuracy = beside_chance(record["accuracy"], record["error"])
     of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
-    typer.echo(f"{accuracy} of {record['triplets']:,} triplets{of} are as the map says")
+    typer.echo(f"{accuracy} of {record['triplets']:,} triplets{of} agree with the map")
     if record["without_place"]:
         typer.echo(
-            f"{record['without_place']:,} of them name items without a place, and count half"
+            f"{record['without_place']:,} of them name items without a place, and count as half "
+            "right"
         )
     if record["left_out"]:
         items = record["unknown_items"]
         typer.echo(
-            f"{record['left_out']:,} more triplets were left out, since the map does not know "
-            f"{len(items):,} items: {', '.join(items[:10])}{', ...' if len(items) > 10 else ''}"
+            f"{record['left_out']:,} more triplets were left out, since {len(items):,} items are "
+            f"not on the map: {', '.join(items[:10])}{', ...' if len(items) > 10 else ''}"
         )
 
 
 class Origin(NamedTuple):
-    """Whether a map was made of the file at hand, None where nobody knows, and how to say so."""
+    """Whether a map was made from the file at hand, None if that is unknown, and how to say so."""
 
     same_file: bool | None
     told: str
 
 
 def _origin(embedding: Path, file: Path) -> Origin:
-    """Compare a file with what the record beside a map says that it was made of."""
+    """Compare a file with the one that the record beside a map names as its source."""
     from ordinate.evaluation.metrics import beside_chance
     from ordinate.study.run_folder import fingerprint, read_record
 
@@ -204,24 +201,24 @@ def _origin(embedding: Path, file: Path) -> Origin:
     if record is None or source is None:
         return Origin(
             None,
-            f"note: {embedding.name} came without its run.json, so that it is not known whether "
-            "the map was made of these answers; if it was, this is no accuracy on new ones",
+            f"note: there is no run.json of {embedding.name} beside it, so it is not known whether "
+            "the map was made from these answers; if it was, this is not its accuracy on new ones",
         )
     if source != fingerprint(file):
         return Origin(
             False,
-            f"the map was made of another file than {file.name}; whether some answers are in both "
-            "is not known",
+            f"the map was made from a file other than {file.name}; whether they share some "
+            "answers is not known",
         )
     held_out = record.get("held_out")
     instead = ""
     if held_out is not None:
         accuracy = beside_chance(held_out["accuracy"], held_out["error"])
-        instead = f", which is {accuracy} by run.json"
+        instead = f", which is {accuracy} according to run.json"
     return Origin(
         True,
-        f"warning: the map was made of the answers in {file.name}: this tells how well it fits "
-        f"them, not the accuracy on new ones{instead}",
+        f"warning: the map was made from the answers in {file.name}: this tells how well it fits "
+        f"them, not its accuracy on new ones{instead}",
     )
 
 
@@ -232,13 +229,13 @@ def export(
         "distances.csv"
     ),
     large: Annotated[
-        bool, typer.Option("--large", help="Write the file even if it is enormous.")
+        bool, typer.Option("--large", help="Write the file even if it is very large.")
     ] = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Write the distances between all items as a CSV table, for R and others.
+    """Write the distances between all items as a CSV table, for R and other programs.
 
     Labels are in the first row and the first column; distances of items without a place are NA. In
     R: `as.dist(as.matrix(read.csv("distances.csv", row.names = 1, check.names = FALSE)))`.
@@ -249,11 +246,9 @@ def export(
     """
     from ordinate.files.maps import write_distances
 
-    if output.exists() and not force:
-        raise shell.CommandError(
-            f"{output} exists: -o names another, --force replaces it", shell.UNWRITABLE
-        )
-    found = _read(inside(embedding))
+    embedding = inside(embedding)
+    refuse_output(output, force, inputs=[embedding])
+    found = _read(embedding)
     write_distances(output, found.labels, found.points, large=large)
     shell.say(f"{output}", quiet)
 

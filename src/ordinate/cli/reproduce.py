@@ -24,12 +24,10 @@ def reproduce(
         Path | None,
         typer.Option(help="Local file or folder of MNIST or Food; `digits` for scikit-learn's."),
     ] = None,
-    trials: Annotated[
-        int | None, typer.Option(help="At most so many trials of each setting.", min=1)
-    ] = None,
+    trials: Annotated[int | None, typer.Option(help="Most trials of each setting.", min=1)] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Only runs with this setting, as in n=20000; may repeat."),
+        typer.Option(help="Only runs with this setting, as in n=20000; may be repeated."),
     ] = None,
     force: shell.Force = False,
     quiet: shell.Quiet = False,

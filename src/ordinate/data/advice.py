@@ -96,15 +96,15 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         yield Problem(
             "warning",
             f"{summary.n_unused:,} items are in no row: {_some(triplets.items[unused])}",
-            "leave them out or ask about them: nothing says where they belong",
+            "leave them out or ask about them: no answer says where they belong",
             _all(triplets.items[unused]),
         )
     if summary.n_parts > 1:
         yield Problem(
             "error",
             f"the items fall into {summary.n_parts:,} parts that share no row",
-            "ask questions across the parts, or map each part by itself: how they lie to each "
-            "other is unknown",
+            "ask questions that link the parts, or map each part separately: their relative "
+            "positions are unknown",
         )
 
 
@@ -149,23 +149,24 @@ def _repeats(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Pro
     if found.n_pairs < ENOUGH_PAIRS:
         yield Problem(
             "note",
-            f"{found.n_pairs:,} pairs of answers to one question: too few to tell whether people "
-            "agree more often than coins",
-            "ask some questions again; the held-out accuracy of a map tells more",
+            f"{found.n_pairs:,} pairs of answers to the same question are too few to tell whether "
+            "people agree more often than by chance",
+            "repeat some questions; the held-out accuracy of a map tells more",
         )
         return
-    agree = f"two answers to one question agree in {found.share:.0%} of {found.n_pairs:,} cases"
+    cases = f"{found.share:.0%} of {found.n_pairs:,} cases"
+    agree = f"two answers to the same question agree in {cases}"
     if _is_chance(found):
         yield Problem(
             "error",
-            f"{agree}, as tosses of a coin would",
-            "check that the columns mean what you think; no map can be made of chance",
+            f"{agree}, as coin tosses would",
+            "check that the columns mean what you think; no map can be made from chance answers",
         )
     elif _may_be_chance(found):
         yield Problem(
             "warning",
-            f"{agree}: too few to tell that from tosses of a coin",
-            "ask more questions again, and look for participants who guess",
+            f"{agree}: too few to distinguish that from coin tosses",
+            "repeat more questions, and look for participants who guess",
         )
     elif found.share < LOW_CONSISTENCY:
         yield Problem(
@@ -178,7 +179,7 @@ def _repeats(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Pro
             "note",
             f"{summary.contradicted_share:.0%} of the questions asked more than once were "
             "answered both ways",
-            "usual with people; the fit weighs the answers against each other",
+            "normal for people; the fit weighs the answers against each other",
         )
     if not _may_be_chance(found) and triplets.participant is not None:
         yield from _between_people(
@@ -192,7 +193,7 @@ def _between_people(found: Agreement) -> Iterator[Problem]:
         yield Problem(
             "error" if _is_chance(found) else "warning",
             f"two participants agree on a question in {found.share:.0%} of {found.n_pairs:,} "
-            "cases, as tosses of a coin would, while each agrees with themselves",
+            "cases, as coin tosses would, although each answers consistently",
             "no map can show them all: map participants one by one, or find what divides them",
         )
 
@@ -214,8 +215,9 @@ def _copies(triplets: Triplets, summary: Summary, asked: Asked) -> Problem | Non
     if times > 1 and summary.n_rows > times:
         return Problem(
             "warning",
-            f"every row occurs {times} times, or a multiple of it",
-            "if the file was put together from copies, remove them: they feign certainty",
+            f"every row occurs {times} times, or a multiple of that",
+            "if the file was put together from copies, remove them: they make the map look more "
+            "certain than it is",
         )
     return None
 
@@ -234,8 +236,8 @@ def _people(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Prob
     if len(guessing):
         yield Problem(
             "warning",
-            f"{len(guessing):,} participants agree with the others hardly more often than chance: "
-            f"{_some(names[guessing])}",
+            f"{len(guessing):,} participants agree with the others hardly more often than by "
+            f"chance: {_some(names[guessing])}",
             "look at their answers; exclude them if they guessed",
             _all(names[guessing]),
         )

@@ -23,7 +23,7 @@ def odd_one_out(
 ) -> Triplets:
     """Of three items, one was picked as the odd one: the other two are closer to each other.
 
-    Two triplets an answer: ``(first, second, odd)`` and ``(second, first, odd)``.
+    Two triplets per answer: ``(first, second, odd)`` and ``(second, first, odd)``.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def most_central(
 ) -> Triplets:
     """Of three items, one was picked as the most central: the other two are farthest apart.
 
-    Two triplets an answer: from each of the other two, the centre is nearer than the other one.
+    Two triplets per answer: from each of the other two, the centre is nearer than the other one.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def selection(
 ) -> Triplets:
     """Of the items shown, some were chosen as nearest to a query: k of n.
 
-    k (n - k) triplets an answer: each chosen item is nearer to the query than each one left.
+    k (n - k) triplets per answer: each chosen item is nearer to the query than each of the rest.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def ranking(
     ranked : sequence of sequences of labels, length k
     pairs : {"all", "adjacent"}
         Compare every two items of a ranking, or only neighbours. All pairs of one ranking depend on
-        each other, so that their number overstates what is known; neighbours imply all the rest.
+        each other, so their number overstates what is known; neighbours imply all the rest.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def responses(
 ) -> Triplets:
     """Of two items, one was said to be nearer to the anchor; a column tells which.
 
-    Give either `sign` or `winner`. One triplet an answer.
+    Give either `sign` or `winner`. One triplet per answer.
 
     Parameters
     ----------
@@ -230,8 +230,8 @@ def votes(
 ) -> Triplets:
     """Count how many people called the first, and how many the second, nearer to the anchor.
 
-    Up to two triplets a question, weighted by the votes; a side without votes gives none. The rows
-    of a question share an answer id.
+    Up to two triplets per question, weighted by the votes; a side without votes gives none. The
+    rows of a question share an answer id.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def sample_triplets(
         Number of answers.
     squared_distances : array (n_items, n_items) or function, optional
         Any dissimilarity in place of squared distances between points; a function takes two
-        index arrays (i, j), returns that of each pair, and needs `n_items`.
+        index arrays (i, j), returns the dissimilarity of each pair, and needs `n_items`.
     n_items : int, optional
         Number of items, with a function for `squared_distances`.
     noise : {"none", "btl", "thurstone"}, float or function

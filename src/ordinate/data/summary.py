@@ -100,6 +100,24 @@ class Summary:
         return lines
 
 
+class Brief(NamedTuple):
+    """What is known of triplets that were not read into memory, in the form of a summary."""
+
+    n_rows: int
+    n_items: int
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Return name, value and note of each line, for tables."""
+        return [
+            ("rows", f"{self.n_rows:,}", "  streamed from the file"),
+            ("items", f"{self.n_items:,}", ""),
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as plain values."""
+        return self._asdict()
+
+
 def summarise(
     rows: np.ndarray,
     n_items: int,

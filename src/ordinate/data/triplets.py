@@ -266,7 +266,7 @@ class Triplets:
         ----------
         y : array-like of +1 and -1, or of bool, shape (m,)
             +1 or True: the row says what was answered. -1 or False: its last item was called
-            nearer, so that near and far change places.
+            nearer, so near and far change places.
 
         Returns
         -------
@@ -349,7 +349,7 @@ class Triplets:
         return self[fold == 1], self[fold == 0]
 
     def summarise(self) -> Summary:
-        """Report what the data holds and what is odd about it, without failing.
+        """Report what the data hold and what is odd about them, without failing.
 
         Examples
         --------

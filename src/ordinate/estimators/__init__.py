@@ -1,4 +1,4 @@
-"""Estimators with scikit-learn's manners: a thin coat over the functions that do the work."""
+"""Estimators that follow scikit-learn: a thin layer over the functions that do the work."""
 
 from ordinate.estimators.gradient import CKL, GNMDS, SOE, STE, TSTE
 from ordinate.estimators.kernel import GNMDSKer, STEKer, STEProj

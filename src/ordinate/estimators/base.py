@@ -190,7 +190,7 @@ class Embedder(ScikitEstimator, ABC):
             Gets ``model.json`` (the method, its parameters, what the fit found) and
             ``embedding.csv`` (label, dim1, dim2, ...).
         force : bool
-            Replace a folder that is there already, if ordinate wrote all that is in it.
+            Replace an existing folder, if ordinate wrote everything in it.
         """
         from ordinate.estimators import saving
 
@@ -206,8 +206,8 @@ class Embedder(ScikitEstimator, ABC):
         if n_rows:
             X._origin.cut_told = True
             warnings.warn(
-                f"{n_rows:,} of {len(X):,} rows belong to answers of which the map was "
-                "fitted to other rows, so that it looks better than it is: split by answers, with "
+                f"{n_rows:,} of {len(X):,} rows belong to answers whose other rows the map was "
+                "fitted to, so it looks better than it is: split by answers, with "
                 "Triplets.split() in place of train_test_split, and with cv=TripletKFold(5) in "
                 "place of cv=5",
                 UserWarning,
@@ -233,8 +233,9 @@ class Embedder(ScikitEstimator, ABC):
         n_parts = store.n_parts()
         if n_parts > 1:
             warnings.warn(
-                f"the items fall into {n_parts:,} parts that no triplet connects: how the parts "
-                "lie to each other is arbitrary. Embed them one by one, or ask questions across",
+                f"the items fall into {n_parts:,} parts that no triplet connects: their "
+                "relative positions are arbitrary. Embed them one by one, or ask questions that "
+                "link them",
                 UserWarning,
                 stacklevel=3,
             )

@@ -1,4 +1,4 @@
-"""STE and its kin: maps that minimise a loss over any triplets, from a good start."""
+"""STE and its relatives: maps that minimise a loss over any triplets, from a good start."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""LOE with scikit-learn's manners."""
+"""LOE as an estimator for scikit-learn."""
 
 import time
 import warnings
@@ -48,8 +48,8 @@ class LOE(Embedder):
     Attributes
     ----------
     embedding_ : ndarray, shape (n_items, n_components)
-        Centred, along its principal axes. Items that no landmark was compared about are NaN, and a
-        warning names them.
+        Centred, along its principal axes. Items that were compared with respect to no landmark are
+        NaN, and a warning names them.
     items_ : ndarray, shape (n_items,)
     landmarks_ : ndarray of int, shape (n_landmarks,)
         Rows of the map that are landmarks.

@@ -59,10 +59,11 @@ def analyse(
     estimator : Embedder
     triplets : Triplets
     folds : int, optional
-        Each answer is predicted by a map of the other folds; 0 judges nothing. By default 5, or
-        as many as there are answers; for more than 2 million triplets one tenth is held out once.
+        Each answer is predicted by a map of the other folds; 0 skips this. By default 5, or as
+        many as there are answers if fewer; of more than 2 million triplets one tenth is held out,
+        once.
     random_state : int, Generator or None
-        For dealing answers to folds, and for sound answers to compare with in doubt.
+        For dealing answers into folds, and for simulated answers to compare with if in doubt.
     tell : function of str
         Called before each fit.
 
@@ -74,46 +75,32 @@ def analyse(
         estimator, triplets, folds=folds, random_state=random_state, tell=tell
     )
     tell("the map of all answers")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = estimator.fit(triplets)
+    model, warned = _fit(estimator, triplets)
     return Analysis(
         model,
         held_out,
         np.bincount(triplets.rows.ravel(), minlength=triplets.n_items),
         _per_item(predicted, triplets),
         _per_participant(predicted, triplets),
-        [str(warning.message) for warning in caught],
+        warned,
         [] if held_out is None else held_out.problems(),
     )
 
 
-class Brief(NamedTuple):
-    """What is known of triplets that were not read into memory, in the form of a summary."""
-
-    n_rows: int
-    n_items: int
-
-    def lines(self) -> list[tuple[str, str, str]]:
-        """Return name, value and note of each line, for tables."""
-        return [
-            ("rows", f"{self.n_rows:,}", "  streamed from the file"),
-            ("items", f"{self.n_items:,}", ""),
-        ]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the same as plain values."""
-        return self._asdict()
-
-
 def analyse_stored(estimator: "Embedder", stored: TripletFile) -> Analysis:
     """Fit a map to triplets in a file that is larger than memory; nothing is held out."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = estimator.fit(stored)
+    model, warned = _fit(estimator, stored)
     counts = store_of(stored).counts.sum(axis=0).astype(int)
     unknown = np.full(stored.n_items, np.nan)
-    return Analysis(model, None, counts, unknown, [], [str(w.message) for w in caught], [])
+    return Analysis(model, None, counts, unknown, [], warned, [])
+
+
+def _fit(estimator: "Embedder", data: Triplets | TripletFile) -> tuple["Embedder", list[str]]:
+    """Fit, and return what the fit warned of instead of warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = estimator.fit(data)
+    return model, [str(warning.message) for warning in caught]
 
 
 def _per_item(predicted: np.ndarray, triplets: Triplets) -> np.ndarray:

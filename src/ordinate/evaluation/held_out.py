@@ -31,7 +31,7 @@ WRONG = 0.3  # share of answers, of data that are sound but no more than that
 
 
 class HeldOut(NamedTuple):
-    """Accuracy on answers that the map was not made of.
+    """Accuracy on answers that the map was not fitted to.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class HeldOut(NamedTuple):
     n_triplets, n_answers : int
         What was predicted, each answer by a map fitted without it.
     chance : float
-        What a coin gets right.
+        The share that tossing a coin gets right.
     verdict : str
         "better than chance", "no better than chance" or "too few answers to tell".
     how : str
@@ -59,7 +59,7 @@ class HeldOut(NamedTuple):
         return beside_chance(self.accuracy, self.error)
 
     def problems(self) -> list[Problem]:
-        """What the verdict means for whoever reads the map; nothing if all is well."""
+        """Return what the verdict means for readers of the map; nothing if all is well."""
         if self.verdict == NO_BETTER:
             return [
                 Problem(
@@ -73,8 +73,8 @@ class HeldOut(NamedTuple):
             return [
                 Problem(
                     "warning",
-                    f"unseen answers are predicted at {self}: too few answers to tell that from "
-                    "chance",
+                    f"unseen answers are predicted at {self}: too few answers to distinguish that "
+                    "from chance",
                     "do not read this map yet; collect more answers, or ask about fewer items",
                 )
             ]
@@ -115,7 +115,7 @@ def hold_out(
 def _plan(folds: int | None, n_rows: int, n_answers: int, unit: str) -> tuple[int, str]:
     """How many fits judge the map, and how to say so; rows are units where answers are unknown."""
     if folds is None and n_rows > MANY:
-        return 1, f"one tenth of the {unit}s is predicted by a map of the others"
+        return 1, f"one tenth of the {unit}s are predicted by a map of the rest"
     if folds is None:
         n_folds = min(FOLDS, n_answers) if n_answers > 1 else 0
     else:

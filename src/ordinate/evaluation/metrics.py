@@ -22,11 +22,11 @@ class Accuracy(NamedTuple):
     accuracy : float
         Rows count by their weight, ties half.
     error : float
-        Its standard error, from the spread between answers: rows of one answer go together. As if
-        two more answers had been right and two wrong (Agresti and Coull, 1998), so that a few
-        answers that are all right are not taken for certainty.
+        Its standard error, from the spread between answers: rows of one answer count as one. It is
+        computed as if two more answers had been right and two wrong (Agresti and Coull, 1998), so
+        that a few answers that are all right are not taken for certainty.
     chance_error : float
-        The same if the map knew nothing, and each answer were right or wrong by chance.
+        The same if the map knew nothing and every answer were right or wrong by chance.
     n_triplets, n_answers : int
     """
 
@@ -52,13 +52,13 @@ def beside_chance(accuracy: float, error: float) -> str:
 
 
 def align(points: Any, reference: Any, *, scale: bool = False) -> np.ndarray:
-    """Move, turn and mirror a map so that it lies as close to the reference as it can.
+    """Move, rotate and mirror a map so that it is as close to the reference as possible.
 
     Parameters
     ----------
     points, reference : array-like, shape (n, d)
     scale : bool
-        Stretch it too, by one factor.
+        Also stretch it, by one factor.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def procrustes_error(
     points, reference : array-like, shape (n, d)
         The map to judge, and the truth.
     scale : bool
-        Allow the best factor too.
+        Also allow the best factor.
     relative : bool
         Divide by the norm of the centred reference.
 

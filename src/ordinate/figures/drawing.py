@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.checks import check_length
+from ordinate.files.items import is_missing
 
 # Okabe and Ito's colours, told apart by colour-blind eyes; their yellow is too pale on white.
 # Beyond seven no colours are safe alone, so that markers differ too.
@@ -63,7 +64,7 @@ def read_column(name: str, values: Any, n: int) -> Column:
     [3.0, nan, 5.0]
     """
     given = check_length(name, _plain(values), n)
-    missing = np.array([_is_missing(value) for value in given.tolist()], dtype=bool)
+    missing = np.array([is_missing(value) for value in given.tolist()], dtype=bool)
     present = given[~missing].tolist()
     if present and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in present):
         numbers = np.full(n, np.nan)
@@ -169,13 +170,6 @@ def _natural(text: str) -> list[tuple[int, str]]:
     """Sort "kind 2" before "kind 10"."""
     parts = re.split(r"([0-9]+)", text)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, str):
-        return not value.strip()  # an empty cell of a CSV
-    # pandas' NA refuses to be compared, NaN differs from itself.
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

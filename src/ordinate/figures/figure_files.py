@@ -25,14 +25,14 @@ UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 def save(figure: "Figure", path: str | Path, *, dpi: float = 300) -> Path:
     """Write a figure as PNG, TIFF, SVG, PDF or EPS, whole or not at all.
 
-    Text stays text in SVG, PDF and EPS, and the same figure gives the same file. EPS knows no
-    transparency: what is transparent is mixed with the white of the paper there.
+    Text stays text in SVG, PDF and EPS, and the same figure gives the same file. EPS has no
+    transparency: whatever is transparent is mixed with the white of the paper.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
     path : str or Path
-        Its ending says the format; its folder is made where there is none.
+        Its ending sets the format; its folder is made if there is none.
     dpi : float
         Dots per inch of PNG and TIFF, and of thumbnails.
 

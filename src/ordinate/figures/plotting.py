@@ -68,32 +68,32 @@ def plot_map(
         An estimator, as of :func:`ordinate.load` too, gives its map.
     labels : sequence, shape (n,), optional
         By default the items of an estimator. Long ones are wrapped and cut short. A folder or an
-        ending of pictures that all share is not shown.
+        ending of picture files that all labels share is not shown.
     names : sequence, shape (n,), optional
-        What to show instead, as :func:`ordinate.files.items.display_names` has it.
+        What to show instead of labels; see :func:`ordinate.files.items.display_names`.
     images : mapping of label to path or array, optional
         Thumbnails, drawn in place of markers. Those that would overlap are moved apart, with a thin
         line to their point, or left out.
     colour : sequence, shape (n,), optional
         Numbers give a colour bar; anything else, such as text, is a category and gives a legend.
     colour_name : str, optional
-        What `colour` is.
+        What `colour` shows, for the legend.
     caption, title : str, optional
         Text below and above; the held-out accuracy belongs in the caption.
     width : {"column", "page"} or float
-        Width of the figure: 85 mm, 180 mm, or in mm.
+        Width of the figure: 85 mm, 180 mm, or a number of mm.
     font_size : float
         Of labels, in points.
     show_labels : {"auto", "all", "none"} or int
-        Which labels to draw: those that have room; all, even if crowded; none; or so many, spread
-        over the map.
+        Which labels to draw: those that have room; all, even if crowded; none; or a number of
+        them, spread over the map.
     image_size : float, optional
-        Width or height, whichever is larger, of thumbnails in mm; by default after the room there
-        is.
+        Width or height of thumbnails in mm, whichever is larger; by default as large as there is
+        room for.
     image_alpha : float
-        1 for opaque thumbnails, down to 0 for clear ones.
+        1 for opaque thumbnails, less for transparent ones; above 0.
     keep_white : bool
-        Keep white backgrounds of thumbnails, which are made clear otherwise.
+        Keep white backgrounds of thumbnails, which are otherwise made transparent.
 
     Returns
     -------

@@ -54,22 +54,22 @@ def html_report(
     Parameters
     ----------
     points : array-like, shape (n, d), or a fitted estimator
-        The map, used as given. Items of rows with NaN are listed, but not drawn.
+        The map, used as given. Items whose rows hold NaN are listed, but not drawn.
     labels : sequence, shape (n,), optional
-        By default the items of an estimator, or numbers from 0. A folder or an ending of pictures
-        that all share is shown only beside an item's other properties.
+        By default the items of an estimator, or numbers from 0. A folder or an ending of picture
+        files that all labels share is shown only beside an item's other properties.
     title : str
     names : sequence, shape (n,), optional
-        What to call the items instead, as :func:`ordinate.files.items.display_names` has it.
+        What to call the items instead; see :func:`ordinate.files.items.display_names`.
     accuracy_per_item, triplets_per_item : array-like, shape (n,), optional
         Share of an item's triplets that the map gets right, NaN where unknown, and their number.
     images : mapping of label to path or array, optional
-        Pictures of items; thumbnails of them go into the file.
+        Pictures of items, of which thumbnails go into the file.
     columns : mapping of str to sequences of shape (n,), optional
-        What items may be coloured by, in a menu of the report: numbers or categories.
+        Numbers or categories to colour items by, in a menu of the report.
     colour : str, optional
-        The column that they are coloured by at first, or "accuracy" or "triplets"; otherwise the
-        first of `columns` that does not have another word for almost every item.
+        The column that they are coloured by at first, or "accuracy" or "triplets"; by default the
+        first of `columns` with numbers or at most twelve different words.
     participants : iterable of mappings, optional
         With keys ``participant``, ``triplets`` and ``accuracy``.
     history : sequence of float, optional
@@ -81,9 +81,9 @@ def html_report(
     facts : mapping of str to str, optional
         How the map was made: settings, versions, seed, times, what was dropped and why.
     held_out : mapping, optional
-        ``accuracy`` on triplets kept from the fit, ``n_triplets``, and any further text.
+        ``accuracy`` on triplets held out of the fit, ``n_triplets``, and any further text.
     verdict : (severity, message, remedy), optional
-        What a reader must know before the map, in the form of a problem; stands at the top.
+        What a reader must know before seeing the map, in the form of a problem; shown at the top.
 
     Returns
     -------

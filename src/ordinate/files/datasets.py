@@ -56,7 +56,7 @@ class Images(NamedTuple):
 
 
 class Food(NamedTuple):
-    """Which dish tastes more like which, as people said.
+    """Which dishes taste alike, according to people.
 
     Attributes
     ----------
@@ -93,10 +93,10 @@ def load_mnist(
         within gzip; an .npz file with both arrays; or a folder with either. What it holds is taken
         as it is, without a checksum. By default the published files are fetched once.
     url : str
-        Where the published files lie.
+        Where the published files are.
     cache : str or path, optional
         The folder that keeps what was fetched. By default the environment variable
-        ``ORDINATE_DATA``, else ``ordinate`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
+        ``ORDINATE_DATA``, or else ``ordinate`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
     progress : callable, optional
         Called with the name of the file, the bytes fetched so far, and their number in all if it is
         known.
@@ -151,7 +151,7 @@ def load_food(
         ``screen_of_NAME.npy`` tells which answer each row came from. By default the published file
         is fetched once.
     url : str
-        Where the published zip file lies.
+        Where the published zip file is.
     cache : str or path, optional
         As in :func:`load_mnist`.
     progress : callable, optional
@@ -235,7 +235,7 @@ def _npz(file: Path) -> Images:
     """Find the images and their labels by the shapes of the arrays."""
     try:
         if not zipfile.is_zipfile(file):
-            raise ValueError("it is no zip file; is it cut off?")
+            raise ValueError("it is not a zip file; is it cut off?")
         with np.load(file, allow_pickle=False) as arrays:
             # Keras has the training digits in the same file.
             names = [name for name in arrays.files if "test" in name] or arrays.files

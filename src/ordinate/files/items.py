@@ -5,14 +5,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ordinate._base.endings import PICTURES
 from ordinate.files.readers import ReadError
 from ordinate.files.readers._cells import MISSING, WHOLE, normal
 from ordinate.files.readers._files import load
 
 # Of stimuli that labels may name; any other ending may be part of a name, as in "v1.0".
 MEDIA = (
-    *(".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".svg", ".tif", ".tiff"),
-    *(".wav", ".mp3", ".ogg", ".flac", ".mp4", ".webm", ".mov", ".avi", ".obj", ".stl"),
+    *PICTURES,
+    *(".svg", ".wav", ".mp3", ".ogg", ".flac", ".mp4", ".webm", ".mov", ".avi", ".obj", ".stl"),
 )
 # Names of the column of labels, where several columns could be it.
 LABEL = ("label", "id", "item", "item_id", "stimulus", "stimulus_id", "object", "image")
@@ -30,13 +31,13 @@ def read_items(
 ) -> ItemColumns:
     r"""Read a file about items, one row each, in any format that readers know.
 
-    The column of labels is `label`; if that is not it, the one column that holds all labels.
+    The column of labels is `label`, or else the one column that holds all labels.
 
     Parameters
     ----------
     path : str or path
     labels : sequence
-        Of the items wanted. The file may hold more.
+        Labels of the items wanted. The file may hold more.
     table : str, optional
         Which sheet or variable, in a file of several.
 
@@ -149,8 +150,8 @@ def display_names(
 ) -> tuple[list[str], list[str]]:
     """Return what figures call the items, distinct as labels are, and notes on what was amiss.
 
-    Without names that are labels, less the path and the ending that all share. An item without a
-    name keeps its label; items of the same name get it in brackets.
+    If there are no names, these are the labels, without a folder and an ending that all share. An
+    item without a name keeps its label; items that share a name get it in brackets.
 
     Examples
     --------
@@ -166,7 +167,7 @@ def display_names(
         return short_labels(own), []
     if len(names) != len(own):
         raise ValueError(f"there must be one name per item: {len(own):,}, got {len(names):,}")
-    given = [str(name).strip() if _is_known(name) else "" for name in names]
+    given = ["" if is_missing(name) else str(name).strip() for name in names]
     notes = []
     nameless = [label for label, name in zip(own, given, strict=True) if not name]
     if nameless:
@@ -191,9 +192,9 @@ def display_names(
 
 
 def short_labels(labels: Sequence[str]) -> list[str]:
-    """Leave out the folder and the ending of pictures or sounds that all labels share.
+    """Leave out a folder, and an ending of picture or sound files, that all labels share.
 
-    Labels that differ still do, and none becomes empty; else they stay as they are.
+    Labels that differ still do, and none becomes empty; otherwise they stay as they are.
 
     Examples
     --------
@@ -215,6 +216,9 @@ def short_labels(labels: Sequence[str]) -> list[str]:
     return short if all(short) else list(labels)
 
 
-def _is_known(value: Any) -> bool:
-    # NaN differs from itself, and pandas' NA refuses to be compared.
-    return value is not None and type(value).__name__ != "NAType" and bool(value == value)
+def is_missing(value: Any) -> bool:
+    """Tell whether a cell holds nothing: blank text, None, NaN or pandas' NA."""
+    if isinstance(value, str):
+        return not value.strip()
+    # pandas' NA refuses to be compared; NaN differs from itself.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)

@@ -47,7 +47,7 @@ def write_map(
         table[f"{DIMENSION}{k}"] = pa.array(coordinates, from_pandas=True)
     for name, values in columns.items():
         if name in table:
-            raise ValueError(f"a map has a column {name!r} of its own: name yours otherwise")
+            raise ValueError(f"a map has a column {name!r} of its own: give yours another name")
         table[name] = pa.array(values, from_pandas=True)
     with whole_file(path) as partial:
         write_csv(pa.table(table), partial)
@@ -92,7 +92,7 @@ def write_distances(
     if expected > LARGE and not large:
         raise ValueError(
             f"the distances between {len(X):,} items would take about {expected / 1e9:.1f} GB as "
-            "text: say large=True to write them in any case"
+            "text: say large=True to write them anyway"
         )
     with whole_file(path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
         # What is no number is quoted, but NA must not be: R would take it for text.

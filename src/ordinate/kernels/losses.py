@@ -1,7 +1,7 @@
 """Losses compose: a triplet costs ``penalty(link(near) - link(far) + margin)``.
 
-near and far are the squared distances from the anchor. A new loss is a row of :func:`get`'s table;
-links and penalties are rows of :mod:`ordinate.kernels.formulas`.
+near and far are the squared distances from the anchor. A new loss is a row of :data:`LOSSES`; links
+and penalties are rows of :mod:`ordinate.kernels.formulas`.
 """
 
 from typing import NamedTuple
@@ -45,7 +45,16 @@ class Loss(NamedTuple):
         return link(near, *shape) - link(far, *shape) + self.margin
 
 
-NAMES = ("ste", "probit", "tste", "ckl", "gnmds", "soe")
+# Link, penalty, the link's shape numbers by name, and whether there is a margin.
+LOSSES = {
+    "ste": ("identity", "logistic", (), False),
+    "probit": ("identity", "normal", (), False),
+    "tste": ("student", "logistic", ("alpha",), False),
+    "ckl": ("logarithm", "logistic", ("mu",), False),
+    "gnmds": ("identity", "hinge", (), True),
+    "soe": ("root", "squared hinge", (), True),
+}
+NAMES = tuple(LOSSES)
 
 
 def get(name: str, *, alpha: float = 1.0, mu: float = 0.05, margin: float = 1.0) -> Loss:
@@ -66,13 +75,8 @@ def get(name: str, *, alpha: float = 1.0, mu: float = 0.05, margin: float = 1.0)
     Loss
     """
     check_choice("loss", name, NAMES)
-    table = {
-        "ste": ("identity", "logistic", (), 0.0),
-        "probit": ("identity", "normal", (), 0.0),
-        "tste": ("student", "logistic", (float(alpha),), 0.0),
-        "ckl": ("logarithm", "logistic", (float(mu),), 0.0),
-        "gnmds": ("identity", "hinge", (), float(margin)),
-        "soe": ("root", "squared hinge", (), float(margin)),
-    }
-    link, penalty, shape, by = table[name]
+    link, penalty, numbers, has_margin = LOSSES[name]
+    given = {"alpha": float(alpha), "mu": float(mu)}
+    shape = tuple(given[number] for number in numbers)
+    by = float(margin) if has_margin else 0.0
     return Loss(name, LINKS[link], PENALTIES[penalty], link_shape=shape, margin=by)

@@ -73,7 +73,7 @@ def _fits(device: str, n_bytes: int) -> bool:
         return True
     warnings.warn(
         f"the comparisons take {in_words(n_bytes)}, more than {device} has room for: they are sent "
-        "there anew for every pass, which takes longer",
+        "there again for every pass, which takes longer",
         UserWarning,
         stacklevel=2,
     )

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from ordinate._base.writing import whole_file
 from ordinate.data.simulate import sample_triplets
 from ordinate.estimators import TSTE
-from ordinate.evaluation.metrics import purity, triplet_error
+from ordinate.evaluation.metrics import CHANCE, purity, triplet_error
 
 WRONG = 0.15
 
@@ -39,10 +39,10 @@ def main(out: Path, n_triplets: int, seed: int) -> float:
     began = time.perf_counter()
     model = TSTE(n_components=2, random_state=seed).fit(train)
     print(f"embedded in {time.perf_counter() - began:.2f} s, {model.n_passes_:.1f} passes")
-    predicted = model.score(test)
-    print(f"held-out answers predicted: {predicted:.1%} (chance 50%, at best {1 - WRONG:.0%})")
+    predicted, best = model.score(test), 1 - WRONG
+    print(f"held-out answers predicted: {predicted:.1%} (chance {CHANCE:.0%}, at best {best:.0%})")
     wrong = triplet_error(model.embedding_, truth=pixels, random_state=seed)
-    print(f"wrong on the true order:    {wrong:.1%} (chance 50%)")
+    print(f"wrong on the true order:    {wrong:.1%} (chance {CHANCE:.0%})")
 
     clusters = KMeans(10, n_init=10, random_state=seed).fit_predict(model.embedding_)
     found = purity(clusters, kinds)

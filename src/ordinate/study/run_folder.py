@@ -16,7 +16,7 @@ import numpy as np
 from ordinate import __version__
 from ordinate._base.writing import whole_file
 from ordinate.data.advice import Problem, ranked
-from ordinate.data.summary import Summary
+from ordinate.data.summary import Brief, Summary
 from ordinate.estimators.saving import write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER
@@ -44,7 +44,7 @@ class Story(NamedTuple):
     notes : list of str
         What was dropped, and why.
     problems : list of Problem
-    summary : Summary
+    summary : Summary or Brief
     seconds : dict of str to float
         Time of each stage.
     command : str
@@ -57,7 +57,7 @@ class Story(NamedTuple):
     source: dict[str, Any]
     notes: list[str]
     problems: list[Problem]
-    summary: Summary
+    summary: Summary | Brief
     seconds: dict[str, float]
     command: str
 

@@ -49,12 +49,12 @@ def open_triplets(
     path : str or path
         What :func:`convert` or :func:`write` made; or columns anchor, near, far, and weight if
         there are weights, in a Parquet file, a folder of Parquet files, an Arrow file (.arrow,
-        .feather) or a table of texts (.csv, .tsv); or an array (m, 3) of ids in a .npy file.
+        .feather) or a text table (.csv, .tsv); or an array (m, 3) of ids in a .npy file.
     n_items : int, optional
-        Number of items: the file then holds ids from 0, some of which may occur in no row. Else
-        numbers that leave gaps are labels, as in tables.
+        Number of items: the file then holds ids from 0, some of which may occur in no row.
+        Otherwise numbers that leave gaps are labels, as in tables.
     memory_limit : int or str, optional
-        Memory that a fit may take: bytes, or a text like "4GiB". By default half of what is free.
+        Memory that a fit may use: bytes, or text such as "4GiB". By default half of what is free.
 
     Returns
     -------
@@ -80,9 +80,10 @@ def open_triplets(
 def find(
     data: Any, *, n_items: int | None = None, memory_limit: int | str | None = None
 ) -> TripletFile | None:
-    """Return stored triplets if that is what ``data`` is; None for all that readers take.
+    """Return stored triplets if that is what ``data`` is; None for whatever readers take.
 
-    That are opened ones, files of the fast layout, and plain files too large for the memory limit.
+    Stored triplets are open files, files in the fast layout, and plain files too large for the
+    memory limit.
     """
     if isinstance(data, TripletFile):
         if n_items not in (None, data.n_items):
@@ -117,12 +118,12 @@ def convert(
         See :func:`open_triplets`, as for `n_items` and `memory_limit`.
     target : str or path
         A Parquet file if it ends in ``.parquet``; else a folder of arrays, which is read faster.
-        Rows not yet in the order of their anchors need 20 bytes each beside it while they are
+        Rows not yet in the order of their anchors need another 20 bytes each while they are
         sorted.
     n_items : int, optional
     memory_limit : int or str, optional
     force : bool
-        Replace a target that is there already; a folder, only if ordinate wrote all that is in it.
+        Replace an existing target; a folder only if ordinate wrote everything in it.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def check_unchanged(before: Fingerprint) -> None:
         if not path.exists() or fingerprint([path])[path] != known:
             raise OSError(
                 f"{path} changed, or went away, since it was opened: sums over two different files "
-                "mean nothing. Open it again when it is at rest"
+                "mean nothing. Open it again once it no longer changes"
             )
 
 

@@ -72,8 +72,8 @@ class Buffers:
 class TripletFile(ABC):
     """Triplets in a file, which :func:`ordinate.ondisk.open_triplets` opens.
 
-    Estimators take it like a table: they load it if it fits, and read it anew for every pass if it
-    does not.
+    Estimators take it like a table: they load it if it fits, and otherwise read it again for every
+    pass.
 
     Parameters
     ----------

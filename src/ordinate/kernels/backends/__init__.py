@@ -30,7 +30,7 @@ def load(name: str = "auto") -> ModuleType:
             _auto = import_module("ordinate.kernels.backends.numba_")
         except ImportError as error:
             warnings.warn(
-                f"numba could not be imported ({error}): ordinate works on its plain NumPy "
+                f"numba could not be imported ({error}): ordinate uses its plain NumPy "
                 "backend, which gives the same results more slowly",
                 RuntimeWarning,
                 stacklevel=2,

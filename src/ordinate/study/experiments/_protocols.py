@@ -11,7 +11,7 @@ from ordinate.data.triplets import Triplets
 from ordinate.estimators import GNMDS, LOE, STE
 from ordinate.study.experiments._frame import Tracked, about_landmarks, track
 
-# How the paper's baselines start: cold, with steps that know nothing of the curvature.
+# The paper's baselines begin at random.
 COLD: dict[str, Callable[[int, int], Any]] = {
     "STE, cold": lambda d, seed: STE(d, init="random", random_state=seed),
     "GNMDS, cold": lambda d, seed: GNMDS(d, init="random", random_state=seed, tol=1e-3),
