@@ -95,7 +95,7 @@ def read_answers(file: Path, options: Options) -> Any:
         min_response_time=options.min_response_time,
         table=options.table,
     )
-    return reading._replace(notes=[shell.as_options(note) for note in reading.notes])
+    return reading._replace(notes=[shell.spelled(note) for note in reading.notes])
 
 
 @shell.command

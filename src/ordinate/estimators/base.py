@@ -15,6 +15,7 @@ from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_whole
 from ordinate._base.device import choose_device, describe_device
 from ordinate._base.memory import in_words
+from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
@@ -46,8 +47,11 @@ class Embedder(BaseEstimator, ABC):
         triplets = answered(X, self._triplets(X), y)
         if n_components >= triplets.n_items:
             raise ValueError(
-                f"n_components must be less than the number of items, {triplets.n_items:,}; got "
-                f"{n_components:,}"
+                Message(
+                    Option("n_components"),
+                    f" must be less than the number of items, {triplets.n_items:,}; got "
+                    f"{n_components:,}",
+                )
             )
         self.n_features_in_ = 3
         self.items_ = triplets.items
@@ -94,10 +98,13 @@ class Embedder(BaseEstimator, ABC):
         self._say(f"needs about {in_words(needed)} of memory")
         if needed > triplets.memory_limit:
             raise MemoryError(
-                f"about {in_words(needed)} of memory are needed for {triplets.n_items:,} items, "
-                f"but the memory limit is {in_words(triplets.memory_limit)}: raise it "
-                "(open_triplets(path, memory_limit=...), or --memory-limit), or take fewer "
-                "landmarks or dimensions"
+                Message(
+                    f"about {in_words(needed)} of memory are needed for {triplets.n_items:,} "
+                    f"items, but the memory limit is {in_words(triplets.memory_limit)}: raise it "
+                    "with ",
+                    Option("memory_limit", ...),
+                    " as the file is opened, or take fewer landmarks or dimensions",
+                )
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from ordinate._base.checks import check_choice
+from ordinate._base.messages import Message, Option
 from ordinate.algorithms.landmark_choice import asks_about_landmarks
 from ordinate.data.triplets import Triplets
 from ordinate.estimators import CKL, GNMDS, LOE, SOE, STE, TSTE, GNMDSKer, STEKer, STEProj
@@ -85,8 +86,12 @@ def choose(
     estimator = {method.name: method.estimator for method in METHODS}[name]
     unknown = sorted(set(given) - set(estimator().get_params()))
     if unknown:
-        words = [option.removeprefix("n_").replace("_", "-") for option in unknown]
-        raise ValueError(f"method {name} has no option {', '.join(words)}")
+        raise ValueError(
+            Message(
+                f"method {name} has no option ",
+                Message.joined(", ", (Message(Option(option)) for option in unknown)),
+            )
+        )
     return Choice(estimator(n_components, **given), name, reason)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ordinate._base.checks import check_choice
+from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
 from ordinate.files.readers import (
     food100,
@@ -193,8 +194,11 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
         triplets = found.parse(table, options)
         if options.response is not None and not table.has_answers:
             raise ReadError(
-                f"{table.path}: in layout {found.name} no column of answers is read, so that "
-                "response= has nothing to explain: leave it out, or name another layout"
+                Message(
+                    f"{table.path}: in layout {found.name} no column of answers is read, so that ",
+                    Option("response", ...),
+                    " has nothing to explain: leave it out, or name another layout",
+                )
             )
         if triplets.weight is None and table.column(WEIGHT) is not None:
             table.notes.append(f"the column weight is not read in layout {found.name}")
@@ -203,7 +207,7 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
         raise
     # The last is pyarrow's word for values that it cannot compare or convert.
     except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
-        raise ReadError(f"{table.path}: {error}") from error
+        raise ReadError(Message(f"{table.path}: ", message_of(error))) from error
     return Reading(triplets, found.name, n_rows, len(table.rows), table.notes)
 
 
@@ -226,11 +230,14 @@ def _response(response: Any) -> str | dict[Any, str] | None:
         return response
     if not isinstance(response, Mapping) or not response:
         raise ValueError(
-            f"response must be {ITEM!r} or say what each code means, as in "
-            f"{{'f': 'first', 'j': 'second'}}; got {response!r}"
+            Message(
+                Option("response"),
+                f" must be {ITEM!r} or say what each code means, as in "
+                f"{{'f': 'first', 'j': 'second'}}; got {response!r}",
+            )
         )
     for place in response.values():
-        check_choice("what response= says of a code", place, PLACES)
+        check_choice(Message("what ", Option("response"), " says of a code"), place, PLACES)
     return dict(response)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ordinate._base.messages import Message, Option
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
 from ordinate.files.readers._choice import chosen
@@ -40,8 +41,13 @@ def parse(table: Table, options: Options) -> Triplets:
     """Read the two that were kept and the odd one, or the three shown and the odd one."""
     if table.header is not None and options.odd is not None:
         raise ReadError(
-            f"{table.path}: odd= is for three columns without names, but the columns are "
-            f"{table.shown_header()}; leave it out, or name the odd one in columns="
+            Message(
+                f"{table.path}: ",
+                Option("odd", ...),
+                " is for three columns without names, but the columns are "
+                f"{table.shown_header()}; leave it out, or name the odd one in ",
+                Option("columns", ...),
+            )
         )
     if table.header is None:
         first_row_is_data(table, ("first", "second", "odd"))
