@@ -559,7 +559,7 @@ def test_the_number_of_steps(run, answers):
     assert "not converged after 3 steps" in result.stderr
     assert json.loads(Path("out/run.json").read_text())["settings"]["max_iter"] == 3
     result = run("fit", answers, "-o", "x", "--method", "loe", "--max-iter", 3, code=2)
-    assert "method loe has no option max-iter" in result.stderr
+    assert "method loe has no option --max-iter" in result.stderr
 
 
 @pytest.mark.parametrize(("options", "folds"), [([], 5), (["--folds", 2], 2), (["--folds", 0], 0)])

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import Options, read_answers
+from ordinate.cli.data import Options, open_answers
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 
@@ -136,8 +136,7 @@ def score(
 
     embedding = inside(embedding)
     found = _read(embedding)
-    options = Options.of(locals())
-    triplets = read_answers(file, options).triplets
+    triplets = open_answers(file, Options.of(locals())).load()
     row_of = {label: row for row, label in enumerate(found.labels)}
     rows = np.array([row_of.get(str(label), -1) for label in triplets.items])
     ids = rows[triplets.rows]

@@ -444,6 +444,22 @@ class Grouped(NamedTuple):
     starts: np.ndarray
 
 
+def is_table(data: Any) -> bool:
+    """Tell whether columns have names: pandas and polars frames, Arrow tables."""
+    return hasattr(data, "columns") or hasattr(data, "column_names")
+
+
+def table_of(data: Any, *, n_items: int | None = None) -> Triplets:
+    """Take triplets in any form that lies in memory: as such, a table with names, or an array."""
+    if isinstance(data, Triplets):
+        if n_items not in (None, data.n_items):
+            raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
+        return data
+    if is_table(data):
+        return Triplets.from_frame(data, n_items=n_items)
+    return Triplets(data, n_items=n_items)
+
+
 def _check_weight(weight: Any, n_rows: int) -> np.ndarray:
     array = check_length("weight", weight, n_rows).astype(float)
     bad = ~(np.isfinite(array) & (array > 0))

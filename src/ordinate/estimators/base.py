@@ -19,8 +19,8 @@ from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
-from ordinate.files.inputs import as_triplets
-from ordinate.files.ondisk import TripletFile, find
+from ordinate.files.inputs import open_source, over_labels
+from ordinate.files.ondisk import TripletFile
 
 
 class Embedder(BaseEstimator, ABC):
@@ -61,9 +61,11 @@ class Embedder(BaseEstimator, ABC):
 
     def _triplets(self, X: Any) -> Triplets | TripletFile:
         """Return the triplets: in memory, unless they are in a file that is too large for it."""
-        stored = find(X, n_items=self.n_items)
-        if stored is None:
-            return as_triplets(X, n_items=self.n_items)
+        source = open_source(X, n_items=self.n_items)
+        stored = source.triplets
+        if isinstance(stored, Triplets):
+            source.warn()
+            return stored
         if not (stored.fits or self._streams):
             raise MemoryError(
                 f"{stored.path} is too large for the memory limit of "
@@ -230,20 +232,6 @@ def answered(X: Any, triplets: Any, y: Any) -> Any:
             "ordinate.readers.read(path).triplets, and give y for the rows that came out"
         )
     return triplets.answered(y)
-
-
-def over_labels(X: Any, labels: np.ndarray) -> Triplets:
-    """Return triplets over these items, in this order; plain arrays hold ids, all else labels."""
-    stored = find(X)
-    if stored is not None:
-        X = stored.load()
-    if not (isinstance(X, (Triplets, str, PathLike)) or hasattr(X, "columns")):
-        return Triplets(X, items=labels)
-    triplets = as_triplets(X)
-    if triplets.n_items == len(labels) and (triplets.items == labels).all():
-        return triplets
-    names = triplets.items[triplets.rows]
-    return Triplets.from_columns(*names.T, items=labels, weight=triplets.weight)
 
 
 def names_of(labels: np.ndarray) -> str:

@@ -7,11 +7,14 @@ is a module here and one entry of :data:`LAYOUTS`.
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
+from ordinate.files.ondisk.grouped import open_grouped
+from ordinate.files.ondisk.stored import GroupedTriplets
 from ordinate.files.readers import (
     food100,
     most_central,
@@ -38,6 +41,8 @@ for _public in (ReadError, Remedy):
 
 __all__ = ["LAYOUTS", "Layout", "ReadError", "Reading", "Remedy", "read"]
 
+FAST = "fast"  # the layout of ordinate.ondisk, which is none of the following
+
 LAYOUTS: tuple[Layout, ...] = (
     plain.LAYOUT,
     response.LAYOUT,
@@ -60,7 +65,7 @@ class Reading(NamedTuple):
     triplets : Triplets
         With labels, and answers, participants and weights where the file has them.
     layout : str
-        The layout that was found.
+        The layout that was found; "fast" is that of :mod:`ordinate.ondisk`.
     n_rows : int
         Rows of data in the file.
     n_used : int
@@ -100,7 +105,8 @@ def read(
     Parameters
     ----------
     path : str or path
-        A file, or a folder whose files have the same columns. Where no column names the
+        A file, or a folder whose files have the same columns, or either in the fast layout, to
+        which no option applies. Where no column names the
         participants, each of several files is a participant of its own.
     layout : str
         The name of a layout, or "auto" to find it from the columns.
@@ -161,6 +167,14 @@ def read(
     >>> reading.notes
     ['1 of 2 rows dropped: the answer is missing']
     """
+    given = {name: value for name, value in locals().items() if name != "path"}
+    grouped = open_grouped(Path(path))
+    if grouped is not None:
+        usual = read.__kwdefaults__ or {}
+        changed = {name: value for name, value in given.items() if value != usual[name]}
+        refuse_options(f"{path} is in the fast layout, as rows alone", changed)
+        triplets = GroupedTriplets(grouped).load()
+        return Reading(triplets, FAST, len(triplets), len(triplets), [])
     check_choice("layout", layout, ["auto", *(entry.name for entry in LAYOUTS)])
     if odd is not None:
         check_choice("odd", odd, odd_one_out.POSITIONS)
@@ -209,6 +223,13 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
     except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
         raise ReadError(Message(f"{table.path}: ", message_of(error))) from error
     return Reading(triplets, found.name, n_rows, len(table.rows), table.notes)
+
+
+def refuse_options(what: str, given: Iterable[str]) -> None:
+    """Raise if options were given, by these names, that ``what`` leaves nothing to do for."""
+    if given:
+        names = Message.joined(", ", (Message(Option(name)) for name in given))
+        raise ValueError(Message(f"{what}: ", names, " cannot apply to it"))
 
 
 def _first_position(path: str, least: int) -> int:

@@ -18,7 +18,6 @@ from ordinate.files.readers._table import Files, Table
 
 ABOUT_FILES = ("readme", "license", "licence", "changelog", "citation")
 HIDDEN = (".", "~$")  # the second of Excel, while a workbook is open
-FAST_LAYOUT = ("about.json", "pairs.npy", "starts.npy")
 
 
 def load(path: Any, choice: str | None = None) -> Table:
@@ -36,10 +35,6 @@ def load(path: Any, choice: str | None = None) -> Table:
 def _readable(folder: Path) -> tuple[list[Path], list[str]]:
     """Return the files to read, and notes on those that are not."""
     found = [file for file in sorted(folder.iterdir()) if not file.name.startswith(HIDDEN)]
-    if {file.name for file in found} >= {*FAST_LAYOUT}:
-        raise ReadError(
-            f"{folder} is in the fast layout; ordinate.ondisk.open_triplets(path) opens it"
-        )
     files, empty, others = [], [], []
     for file in found:
         about = file.name.lower().startswith(ABOUT_FILES)
