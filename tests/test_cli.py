@@ -172,8 +172,8 @@ def test_folders_that_cannot_be_written(run, answers, monkeypatch):
     ("options", "message"),
     [
         (["--method", "tsne"], "method must be one of"),
-        (["--method", "soe", "--noise", "btl"], "soe has no option noise"),
-        (["--method", "loe", "--starts", "3"], "loe has no option starts"),
+        (["--method", "soe", "--noise", "btl"], "soe has no option --noise"),
+        (["--method", "loe", "--starts", "3"], "loe has no option --starts"),
         (["--folds", "1"], "folds must be 0, or at least 2"),
         (["--memory-limit", "banana"], "--memory-limit must be"),
         (["--device", "cuda:99"], "pip install torch"),  # whether torch lacks, or the GPU

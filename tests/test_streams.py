@@ -142,7 +142,7 @@ def test_labels_are_kept(labels, target, tmp_path):
     triplets = Triplets([[3, 1, 2], [0, 1, 3], [3, 0, 1]], items=labels)
     ondisk.convert(save(triplets, tmp_path / "x.parquet"), tmp_path / target)
     found = ondisk.open_triplets(tmp_path / target)
-    assert found.labels.tolist() == labels
+    assert found.items.tolist() == labels
     assert (found.load().rows == triplets.grouped().triplets.rows).all()
     ondisk.write([triplets], tmp_path / "again")
     assert ondisk.open_triplets(tmp_path / "again").items.tolist() == labels

@@ -141,13 +141,14 @@ def as_triplets(data: Any, *, n_items: int | None = None) -> Triplets:
 
 
 def over_labels(data: Any, items: np.ndarray) -> Triplets:
-    """Return triplets over these items, in this order; plain arrays hold ids, all else labels."""
-    named = isinstance(data, (Triplets, TripletFile, str, os.PathLike)) or is_table(data)
-    if not named:
+    """Return triplets over these items, in this order; what has no labels of its own holds ids."""
+    if not (isinstance(data, (Triplets, TripletFile, str, os.PathLike)) or is_table(data)):
         return Triplets(data, items=items)
     triplets = as_triplets(data)
     if np.array_equal(triplets.items, items):
         return triplets
+    if triplets._items is None:
+        return Triplets(triplets.rows, items=items, weight=triplets.weight)
     names = triplets.items[triplets.rows]
     return Triplets.from_columns(*names.T, items=items, weight=triplets.weight)
 

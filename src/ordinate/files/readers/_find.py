@@ -151,8 +151,9 @@ def _nothing_fits(table: Table, original: Table, allowed: list[Layout]) -> ReadE
     series = f" (numbered: {list(stems)[:10]})" if stems else ""
     return ReadError(
         Message(
-            f"{table.path}: the columns {table.shown_header()}{series} do not fit {wanted}. Name "
-            "yours in ",
+            f"{table.path}: the columns {table.shown_header()}{series} do not fit ",
+            wanted,
+            ". Name yours in ",
             Option("columns", ...),
             f", by role (* stands for the number of a question): {roles_in_words(allowed)}",
         ),

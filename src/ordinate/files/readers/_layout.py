@@ -165,8 +165,9 @@ def _labels(table: Table, items: Items, options: Options) -> range | None:
             Message(
                 f"{table.path}: ",
                 Option("first_id"),
-                f" is {options.first_id}, but the file has {least}; leave it out to take ids as "
-                "labels",
+                f" is {options.first_id}, but the file has {least}; leave ",
+                Option("first_id"),
+                " out to take ids as labels",
             )
         )
     last = max(items.names)

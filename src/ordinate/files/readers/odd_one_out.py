@@ -81,7 +81,10 @@ def _order(table: Table, odd: str | None) -> list[int]:
 
 LAYOUT = Layout(
     "odd_one_out",
-    "two items kept (or three shown) and the odd one, by name or place; or three columns and odd=",
+    Message(
+        "two items kept (or three shown) and the odd one, by name or place; or three columns and ",
+        Option("odd", ...),
+    ),
     matches,
     parse,
     ({**THREE, **ODD}, {**KEPT, **ODD}),
