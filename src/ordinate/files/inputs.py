@@ -217,5 +217,5 @@ def _too_large(stored: TripletFile) -> MemoryError:
     return MemoryError(
         f"{stored.path} has {len(stored):,} rows, too many for a memory limit of "
         f"{in_words(stored.memory_limit)}, and all are needed at once here. Fits of STE, GNMDS and "
-        "LOE stream them; for all else take fewer rows, or free some memory"
+        "LOE stream them; for all else raise the limit, free some memory, or take fewer rows"
     )
