@@ -88,7 +88,7 @@ def test_the_method_that_suits(monkeypatch):
     assert choose(many, 2).name == "ste"
     for method in METHODS:
         assert isinstance(choose(many, 3, method.name).estimator, method.estimator)
-    with pytest.raises(ValueError, match="loe has no option starts"):
+    with pytest.raises(ValueError, match="loe has no option n_starts"):
         choose(many, 2, "loe", n_starts=3)
     with pytest.raises(ValueError, match="method must be one of"):
         choose(many, 2, "tsne")

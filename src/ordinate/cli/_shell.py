@@ -78,6 +78,7 @@ MemoryLimit = Annotated[
 RENAMED = {
     "n_components": "dimensions",
     "show_labels": "labels",
+    "n_init": "starts",
     "n_starts": "starts",
     "random_state": "seed",
     "path": "data",
