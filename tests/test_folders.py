@@ -179,8 +179,13 @@ def test_lists_of_other_types(tmp_path):
 def test_the_fast_layout_is_no_folder_of_participants(tmp_path):
     triplets = sample_triplets(sample_points(9, random_state=0), 50, random_state=0)
     ondisk.write([triplets], tmp_path / "fast")
-    with pytest.raises(ReadError, match=r"fast layout; ordinate.ondisk.open_triplets"):
-        read(tmp_path / "fast")
+    reading = read(tmp_path / "fast")
+    assert reading.layout == "fast"
+    assert len(reading.triplets) == 50
+    with pytest.raises(
+        ValueError, match="in the fast layout, as rows alone: first_id cannot apply"
+    ):
+        read(tmp_path / "fast", first_id=0)
 
 
 def test_answers_of_one_number_in_two_files_are_two(tmp_path):

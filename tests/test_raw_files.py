@@ -370,7 +370,7 @@ def test_what_does_not_mark_checks(tmp_path):
     split = write(tmp_path, "anchor,near,far,split\na,b,c,train\nb,a,c,validation\n")
     assert len(read(split).triplets) == 2
     assert read(split).notes == [
-        "rows whose split is 'validation' are kept, as a part of the data; checks= drops them"
+        "rows whose split is 'validation' are kept, as a part of the data; checks=... drops them"
     ]
     assert len(read(split, checks={"split": ["validation"]}).triplets) == 1
     same = write(tmp_path, "anchor,near,far,set\na,b,c,validation\nb,a,c,validation\n")
@@ -561,13 +561,13 @@ def test_other_words_for_near_and_far(tmp_path):
     assert (reading.layout, named(reading.triplets)) == ("plain", ["a|b|c", "b|c|a"])
     assert reading.notes == [
         "columns are read by their names: anchor is reference, near is closer, far is farther; "
-        "columns= tells others"
+        "columns=... tells others"
     ]
 
 
 def test_a_response_that_explains_nothing_is_refused(tmp_path):
     path = write(tmp_path, "anchor,near,far\na,b,c\n")
-    with pytest.raises(ReadError, match="response= has nothing to explain"):
+    with pytest.raises(ReadError, match="response=... has nothing to explain"):
         read(path, response="item")
 
 
@@ -584,5 +584,5 @@ def test_columns_keep_the_names_of_their_platform(tmp_path):
 
 def test_odd_is_for_columns_without_names(tmp_path):
     path = write(tmp_path, "first,second,odd\na,b,c\n")
-    with pytest.raises(ReadError, match="odd= is for three columns without names"):
+    with pytest.raises(ReadError, match="odd=... is for three columns without names"):
         read(path, odd="first")

@@ -22,8 +22,10 @@ from ordinate._base.memory import memory_size
 from ordinate._base.threads import ahead, in_order
 from ordinate.data.simulate import iter_triplets
 from ordinate.estimators import STEKer
+from ordinate.files.inputs import open_source
 from ordinate.files.ondisk import grouped, stored, writing
 from ordinate.files.ondisk.writing import ranges
+from ordinate.files.readers import ReadError
 from ordinate.kernels import losses, noise
 from ordinate.passes import columns, columns_of, store_of
 
@@ -293,13 +295,13 @@ def test_kernel_forms_load_what_fits(tmp_path, points):
 
 def test_plain_files_are_streamed_only_if_they_are_large(tmp_path, uniform_triplets, monkeypatch):
     path = save(uniform_triplets, tmp_path / "x.npy")
-    assert ondisk.find(path) is None
+    assert isinstance(open_source(path).triplets, Triplets)
     monkeypatch.setattr(stored, "memory_size", lambda limit: memory_size(400_000))
-    assert ondisk.find(path).path == path
-    assert ondisk.find(str(tmp_path / "nothing.csv")) is None
-    assert ondisk.find(uniform_triplets) is None
+    assert open_source(path).stored.path == path
+    with pytest.raises(ReadError, match="there is no such file"):
+        open_source(str(tmp_path / "nothing.csv"))
     with pytest.raises(ValueError, match="n_items is 61, but the triplets have 60 items"):
-        ondisk.find(ondisk.open_triplets(path), n_items=61)
+        open_source(ondisk.open_triplets(path), n_items=61)
 
 
 def test_too_little_memory_is_an_error(tmp_path, landmark_triplets):

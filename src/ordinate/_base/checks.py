@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ordinate._base.messages import Message, Option
+
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise if ``value`` is not one of the words allowed."""
     allowed = list(allowed)
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
-        raise ValueError(f"{name} must be one of {words}; got {value!r}")
+        raise ValueError(_about(name, f" must be one of {words}; got {value!r}"))
 
 
 def check_whole(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
@@ -21,7 +23,7 @@ def check_whole(name: str, value: Any, *, least: int = 1, most: int | None = Non
     if not whole or value < least or (most is not None and value > most):
         upto = "" if most is None else f" and at most {most:,}"
         raise ValueError(
-            f"{name} must be a whole number of at least {least:,}{upto}; got {value!r}"
+            _about(name, f" must be a whole number of at least {least:,}{upto}; got {value!r}")
         )
     return int(value)
 
@@ -34,7 +36,7 @@ def check_number(
     low = -np.inf if least is None else least
     if not number or not low <= value < np.inf or (above is not None and value <= above):
         limit = f"of at least {least:g}" if above is None else f"above {above:g}"
-        raise ValueError(f"{name} must be a number {limit}; got {value!r}")
+        raise ValueError(_about(name, f" must be a number {limit}; got {value!r}"))
     return float(value)
 
 
@@ -140,9 +142,9 @@ def check_integers(name: str, values: Any) -> np.ndarray:
 def check_regularization(value: Any) -> None:
     """Raise if ``value`` is neither "auto" nor a number of at least 0."""
     if isinstance(value, str):
-        check_choice("regularization (if it is a word)", value, ("auto",))
+        check_choice(_about("regularization", " (if it is a word)"), value, ("auto",))
     else:
-        check_number("regularization (unless 'auto')", value, least=0)
+        check_number(_about("regularization", " (unless 'auto')"), value, least=0)
 
 
 def check_callback(value: Any) -> None:
@@ -174,3 +176,8 @@ def random_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(seed_sequence(random_state))
+
+
+def _about(name: str, text: str) -> Message:
+    """Say something about what was given: an option, unless its name is more than a word."""
+    return Message(Option(name) if name.isidentifier() else name, text)

@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from ordinate._base.messages import Message, Option
 from ordinate._base.optional import require
 
 ALLOWED = "None, 'cpu', 'cuda', 'cuda:<number>', 'auto' or a torch.device"
@@ -37,15 +38,18 @@ def choose_device(device: Any) -> str:
             return "cpu"
     name, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
     if name != "cuda" or (number and not number.isdecimal()):
-        raise ValueError(f"device must be {ALLOWED}; got {device!r}")
+        raise ValueError(Message(Option("device"), f" must be {ALLOWED}; got {device!r}"))
     torch = require("torch", extra="gpu")
     n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if int(number or 0) >= n_devices:
         raise DeviceError(
-            f"device={device!r} was asked for, but torch {torch.__version__} sees {n_devices} "
-            "GPUs. Use device='auto' to take a GPU only where there is one, or 'cpu'; a machine "
-            "with an NVIDIA GPU needs its driver and a torch built for CUDA: "
-            "pip install torch"
+            Message(
+                Option("device", device),
+                f" was asked for, but torch {torch.__version__} sees {n_devices} GPUs. Use ",
+                Option("device", "auto"),
+                " to take a GPU only where there is one, or 'cpu'; a machine with an NVIDIA GPU "
+                "needs its driver and a torch built for CUDA: pip install torch",
+            )
         )
     return f"cuda:{int(number or 0)}"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ordinate._base.messages import Message, Option
 from ordinate._base.writing import whole_file
 
 TIMEOUT = 30  # seconds without a byte
@@ -34,8 +35,11 @@ def fetch(url: str, file: Path, digest: str, progress: Progress | None) -> Path:
         found = _digest(file, digest)
         if found != digest:
             raise DownloadError(
-                f"{file} in the cache is not the published file: its checksum is {found}, not "
-                f"{digest}. Delete it to fetch it again, or give a local copy with path="
+                Message(
+                    f"{file} in the cache is not the published file: its checksum is {found}, not "
+                    f"{digest}. Delete it to fetch it again, or give a local copy with ",
+                    Option("path", ...),
+                )
             )
         return file
     try:
@@ -48,8 +52,12 @@ def fetch(url: str, file: Path, digest: str, progress: Progress | None) -> Path:
         if isinstance(error, urllib.error.HTTPError):
             error.close()
         raise DownloadError(
-            f"{file.name} could not be fetched from {url} into {file.parent}: "
-            f"{error}. Give a local copy with path=, or try again later"
+            Message(
+                f"{file.name} could not be fetched from {url} into {file.parent}: {error}. Give a "
+                "local copy with ",
+                Option("path", ...),
+                ", or try again later",
+            )
         ) from error
     return file
 

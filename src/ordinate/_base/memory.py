@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ordinate._base.messages import Message, Option
+
 CGROUPS = Path("/sys/fs/cgroup")
 
 
@@ -82,7 +84,9 @@ def memory_size(limit: int | str | None) -> int:
         size = 0
     if size <= 0:
         raise ValueError(
-            f"memory_limit must be a number of bytes, or text such as '4GiB' or '500MB'; "
-            f"got {limit!r}"
+            Message(
+                Option("memory_limit"),
+                f" must be a number of bytes, or text such as '4GiB' or '500MB'; got {limit!r}",
+            )
         )
     return size

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ordinate._base.messages import Message, Option
+
 MARK = ".ordinate"  # in every folder written here: the names of its entries
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -80,7 +82,9 @@ def check_replaceable(path: str | os.PathLike, force: bool) -> None:
 
 def _refuse_existing(path: Path, force: bool) -> None:
     if path.exists() and not force:
-        raise FileExistsError(f"{path} exists: force=True replaces it; or name another")
+        raise FileExistsError(
+            Message(f"{path} exists: ", Option("force", True), " replaces it; or name another")
+        )
 
 
 class DiskFullError(OSError):

@@ -3,18 +3,21 @@
 import csv
 import functools
 import io
-import re
 import shlex
 import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+
+from ordinate._base.messages import Message, Option, message_of
 
 if TYPE_CHECKING:
     from ordinate.files.readers import ReadError
@@ -72,17 +75,17 @@ MemoryLimit = Annotated[
 ]
 
 
-# Arguments of Python are known by the underscore or the = that follows, unless in quotes or paths.
-LONG = (
-    "first_id|keep_checks|min_response_time|memory_limit|n_components|show_labels|image_size"
-    "|image_alpha|n_init|max_iter"
-)
-RENAMED = {"n_components": "dimensions", "show_labels": "labels", "n_init": "starts"}
-ARGUMENT = re.compile(
-    rf"(?<![\w./'-])(?:({LONG}|layout|columns|odd|response|drop|only|checks|device|design|force"
-    rf"|large)=('?)([\w:-]*)\2"
-    rf"|({LONG})(?![\w/'-]|\.\w))"
-)
+# Options that have another name here than in Python.
+RENAMED = {
+    "n_components": "dimensions",
+    "show_labels": "labels",
+    "n_init": "starts",
+    "random_state": "seed",
+    "path": "data",
+}
+
+
+_known: ContextVar[Collection[str]] = ContextVar("options of the command at hand", default=())
 
 
 class CommandError(Exception):
@@ -95,11 +98,13 @@ class CommandError(Exception):
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Turn errors into one clear message and an exit code; ``debug`` shows the traceback."""
+    options = signature(function).parameters
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
         # A polite request to end is an interruption like any other: nothing half written stays.
         signal.signal(signal.SIGTERM, _interrupt)
+        _known.set(options)
         try:
             function(*args, **kwargs)
         except (typer.Exit, typer.Abort):
@@ -126,19 +131,18 @@ def _explain(error: Exception) -> tuple[str, int]:
     from ordinate.files.readers import ReadError
 
     if isinstance(error, CommandError):
-        return str(error), error.code
+        return spelled(message_of(error)), error.code
     if isinstance(error, ReadError):
         return _with_remedies(error), UNREADABLE
-    if isinstance(error, DownloadError):
-        return str(error).replace("path=", "--data"), UNREADABLE
     if isinstance(error, FileExistsError) and error.errno is None:  # said of our own output
-        return as_options(str(error)), UNWRITABLE
-    if isinstance(error, OSError) and error.errno is None:  # said of a file that is read
-        return str(error), UNREADABLE
+        return spelled(message_of(error)), UNWRITABLE
+    # Said of a file that is read, or was to be.
+    if isinstance(error, DownloadError) or (isinstance(error, OSError) and error.errno is None):
+        return spelled(message_of(error)), UNREADABLE
     if isinstance(error, OSError):
         return f"a file cannot be read or written: {error}", UNWRITABLE
     if isinstance(error, (ValueError, MemoryError, ImportError, DeviceError)):
-        return as_options(str(error)), WRONG_USE
+        return spelled(message_of(error)), WRONG_USE
     return f"{type(error).__name__}: {error} (--debug shows where)", 1
 
 
@@ -149,7 +153,7 @@ def _with_remedies(error: "ReadError") -> str:
         for remedy in error.remedies
     ]
     say = [". Say one of" if len(lines) > 1 else ". Say"] if lines else []
-    return as_options(error.what) + "".join(say) + "".join(f"\n{line}" for line in lines)
+    return spelled(error.what) + "".join(say) + "".join(f"\n{line}" for line in lines)
 
 
 def as_command_line(options: Mapping[str, Any]) -> str:
@@ -159,7 +163,7 @@ def as_command_line(options: Mapping[str, Any]) -> str:
 
 def _option_of(name: str, value: Any) -> str:
     option = f"--{name.replace('_', '-')}"
-    if value is True:
+    if value is None or value is True or value is ...:
         return option
     if isinstance(value, Mapping):
         value = [f"{key}={entry}" for key, entry in value.items()]
@@ -170,15 +174,15 @@ def _option_of(name: str, value: Any) -> str:
     return f"{option} {shlex.quote(str(value))}"
 
 
-def as_options(message: str) -> str:
+def spelled(message: str) -> str:
     """Name options as they are written here: ``layout='plain'`` is ``--layout plain``."""
-    return ARGUMENT.sub(_option, message)
+    return message.spelled(_spell) if isinstance(message, Message) else message
 
 
-def _option(found: re.Match) -> str:
-    name, value = found[1] or found[4], found[3]
-    option = "--" + RENAMED.get(name, name).replace("_", "-")
-    return f"{option} {value}" if value and value != "True" else option
+def _spell(option: Option) -> str:
+    """Write an option as the command at hand has it; as in Python, if it has none such."""
+    name = RENAMED.get(option.name, option.name)
+    return _option_of(name, option.value) if name in _known.get() else str(option)
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -199,8 +203,12 @@ def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
-    for message in dict.fromkeys(str(each.message) for each in caught):
-        say(f"note: {as_options(message)}", quiet)
+    for message in dict.fromkeys(_said(each.message) for each in caught):
+        say(f"note: {message}", quiet)
+
+
+def _said(warning: Warning | str) -> str:
+    return spelled(message_of(warning) if isinstance(warning, Warning) else warning)
 
 
 class Stages:

@@ -1,12 +1,17 @@
 """Commands about data: check, convert, simulate."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from ordinate.cli import _shell as shell
+
+if TYPE_CHECKING:
+    from ordinate.files.inputs import Source
 
 COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
@@ -34,68 +39,37 @@ class Options(NamedTuple):
         """Take the options among a command's parameters, given as its ``locals()``."""
         return cls(**{name: parameters[name] for name in cls._fields if name in parameters})
 
-    def given(self) -> list[str]:
-        """Names of the options that were given and that only readers understand."""
-        plain = Options(memory_limit=self.memory_limit)
-        return [
-            f"--{name.replace('_', '-')}"
-            for name, value, usual in zip(self._fields, self, plain, strict=True)
-            if value != usual
-        ]
+    def reading(self) -> dict[str, Any]:
+        """Return those that were given, as :func:`ordinate.readers.read` takes them."""
+        given = {
+            name: value
+            for name, value, usual in zip(self._fields, self, Options(), strict=True)
+            if value != usual and name != "memory_limit"
+        }
+        return {
+            name: PARSERS[name](value) if name in PARSERS else value
+            for name, value in given.items()
+        }
 
 
-def find_stored(file: Path, options: Options) -> Any:
-    """Return triplets in the fast layout, or too large for memory; None for all else."""
-    from ordinate._base.memory import memory_size
-    from ordinate.files import ondisk
-
-    memory_size(options.memory_limit)
-    stored = ondisk.find(file, memory_limit=options.memory_limit)
-    if stored is not None and options.given():
-        raise shell.CommandError(
-            f"{file} is in the fast layout, or larger than memory, and only its rows are read: "
-            f"{', '.join(options.given())} cannot apply to it",
-            shell.WRONG_USE,
-        )
-    if stored is not None:
-        try:
-            len(stored)  # the first look at the rows of a plain file
-        except (ValueError, TypeError) as error:
-            raise shell.CommandError(f"{file}: {error}", shell.UNREADABLE) from None
-    return stored
+PARSERS: dict[str, Callable[[Any], Any]] = {
+    "layout": lambda text: text.replace("-", "_"),
+    "columns": shell.columns,
+    "response": shell.response,
+    "drop": shell.names,
+    "only": partial(shell.marks, "--only"),
+    "checks": partial(shell.marks, "--checks"),
+    "exclude_participants": shell.names,
+}
 
 
-def read_answers(file: Path, options: Options) -> Any:
-    """Read a file into memory."""
-    from ordinate._base.memory import in_words
-    from ordinate.files import readers
+def open_answers(file: Path, options: Options, *, stream: bool = False) -> "Source":
+    """Take a file or a folder through the one door, with notes in the words of this place."""
+    from ordinate.files.inputs import open_source
 
-    stored = find_stored(file, options)
-    if stored is not None:
-        if not stored.fits:
-            raise shell.CommandError(
-                f"{file} has {len(stored):,} rows, too many for {in_words(stored.memory_limit)} of "
-                "memory; `ordinate fit` can stream them, other commands cannot",
-                shell.UNREADABLE,
-            )
-        triplets = stored.load()
-        return readers.Reading(triplets, "fast", len(triplets), len(triplets), [])
-    reading = readers.read(
-        file,
-        layout=options.layout.replace("-", "_"),
-        columns=shell.columns(options.columns),
-        first_id=options.first_id,
-        odd=options.odd,
-        response=shell.response(options.response),
-        drop=shell.names(options.drop),
-        only=shell.marks("--only", options.only),
-        checks=shell.marks("--checks", options.checks),
-        keep_checks=options.keep_checks,
-        exclude_participants=shell.names(options.exclude_participants),
-        min_response_time=options.min_response_time,
-        table=options.table,
-    )
-    return reading._replace(notes=[shell.as_options(note) for note in reading.notes])
+    limit = options.memory_limit
+    source = open_source(file, memory_limit=limit, stream=stream, **options.reading())
+    return source._replace(notes=[shell.spelled(note) for note in source.notes])
 
 
 @shell.command
@@ -140,25 +114,25 @@ def check(
     """
     from ordinate.data.advice import problems
 
-    options = Options.of(locals())
-    reading = read_answers(file, options)
-    found = problems(reading.triplets, reading.notes)
-    summary = reading.triplets.summarise()
+    source = open_answers(file, Options.of(locals()))
+    triplets = source.load()
+    found = problems(triplets, source.notes)
+    summary = triplets.summarise()
     if as_json:
         record = {
             "file": str(file),
-            "layout": reading.layout,
-            "rows": reading.n_rows,
-            "rows_used": reading.n_used,
-            "first_says": reading.example,
-            "notes": reading.notes,
+            "layout": source.layout,
+            "rows": source.n_rows,
+            "rows_used": source.n_used,
+            "first_says": source.example,
+            "notes": source.notes,
             "problems": [problem._asdict() for problem in found],
             "data": summary.as_dict(),
         }
         typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
-    typer.echo(f"{file}: {reading.n_rows:,} rows, layout {reading.layout}")
-    typer.echo(f"the first says that {reading.example}\n" if reading.example else "")
+    typer.echo(f"{file}: {source.n_rows:,} rows, layout {source.layout}")
+    typer.echo(f"the first says that {source.example}\n" if source.example else "")
     typer.echo(f"{summary}\n")
     for problem in found:
         typer.secho(f"{problem.severity}: ", fg=COLOURS[problem.severity], bold=True, nl=False)
@@ -203,20 +177,18 @@ def convert(
     ```
     """
     from ordinate.files import ondisk
-    from ordinate.files.ondisk.stored import PlainTriplets
+    from ordinate.files.inputs import STREAMED
 
     refuse_output(output, force, inputs=[file])
-    options = Options.of(locals())
-    stored = find_stored(file, options) if fast else None
-    if stored is not None:
-        if isinstance(stored, PlainTriplets):
+    source = open_answers(file, Options.of(locals()), stream=fast)
+    if fast and isinstance(source.triplets, ondisk.TripletFile):
+        if source.layout == STREAMED:
             _say_lost("answers and participants, if there are any,", quiet)
-        ondisk.convert(stored, output, force=force)
-        shell.say(f"{len(stored):,} triplets in {output}", quiet)
+        ondisk.convert(source.triplets, output, force=force)
+        shell.say(f"{source.n_rows:,} triplets in {output}", quiet)
         return
-    reading = read_answers(file, options)
-    triplets = reading.triplets
-    for note in reading.notes:
+    triplets = source.load()
+    for note in source.notes:
         shell.say(f"note: {note}", quiet)
     if fast:
         lost = [

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import Options, find_stored, read_answers
+from ordinate.cli.data import Options, open_answers
 from ordinate.cli.maps import (
     Colour,
     ImageAlpha,
@@ -116,7 +116,7 @@ def fit(
     total = 7 + (held_out.FOLDS if folds is None else folds)
     with shell.stages(total, quiet) as stages:
         stages.begin("reading")
-        source = read_source(file, options, dimensions)
+        source = read_and_check(file, options, dimensions)
         triplets = source.triplets
         named = [str(label) for label in triplets.items]
         looks = find_looks(named, images, items, colour, name, quiet=quiet)
@@ -166,8 +166,8 @@ def check_device(device: str | None) -> None:
         )
 
 
-class Source(NamedTuple):
-    """What a file holds, read into memory or to be streamed."""
+class Checked(NamedTuple):
+    """What a file holds, read into memory or to be streamed, and what the data check says."""
 
     triplets: Any
     streamed: bool
@@ -177,41 +177,27 @@ class Source(NamedTuple):
     origin: dict[str, Any]
 
 
-def read_source(file: Path, options: Options, dimensions: int) -> Source:
+def read_and_check(file: Path, options: Options, dimensions: int) -> Checked:
     """Read and check a file; one that is larger than memory is only opened."""
     from ordinate.data.advice import Problem, problems
     from ordinate.data.summary import Brief
-    from ordinate.files import ondisk
 
-    stored = find_stored(file, options)
-    if stored is not None and not stored.fits:
-        n_rows = len(stored)
+    source = open_answers(file, options, stream=True)
+    origin = {"layout": source.layout, "rows": source.n_rows, "rows used": source.n_used}
+    stored = source.stored
+    if stored is not None:
         note = "larger than memory: no answers were held out, and the data check was left out"
-        origin = {"layout": "streamed", "rows": n_rows, "rows used": n_rows}
         unchecked = Problem("note", "the data were not checked", "the file is larger than memory")
-        brief = Brief(n_rows, stored.n_items)
-        return Source(stored, True, [note], [unchecked], brief, origin)
-    reading = read_answers(file, options)
-    triplets, notes = reading.triplets, reading.notes
-    # With next to no memory whatever can be streamed would be.
-    if options.memory_limit is not None and ondisk.find(file, memory_limit=1) is None:
-        notes = [
-            *notes,
-            f"the memory limit did not apply: {file.name} cannot be streamed, and was read as a "
-            "whole; `ordinate convert --fast` makes a file that can be",
-        ]
-    origin = {
-        "layout": reading.layout,
-        "rows": reading.n_rows,
-        "rows used": reading.n_used,
-        "the first says": reading.example,
-    }
-    found = problems(triplets, reading.notes, dimensions)
-    return Source(triplets, False, notes, found, triplets.summarise(), origin)
+        brief = Brief(source.n_rows, stored.n_items)
+        return Checked(stored, True, [*source.notes, note], [unchecked], brief, origin)
+    triplets = source.load()
+    found = problems(triplets, source.notes, dimensions)
+    origin["the first says"] = source.example
+    return Checked(triplets, False, source.notes, found, triplets.summarise(), origin)
 
 
 def analysed(
-    source: Source, estimator: Any, folds: int | None, seed: int, tell: Callable[[str], None]
+    source: Checked, estimator: Any, folds: int | None, seed: int, tell: Callable[[str], None]
 ) -> Any:
     """Fit the map, and judge it by answers held out where the data are in memory."""
     from ordinate.evaluation import analysis

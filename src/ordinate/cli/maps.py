@@ -8,7 +8,7 @@ import typer
 
 from ordinate._base.endings import PICTURES
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import Options, read_answers, refuse_output
+from ordinate.cli.data import Options, open_answers, refuse_output
 
 Embedding = Annotated[Path, typer.Argument(help="A map: embedding.csv, or the folder of `fit`.")]
 Images = Annotated[
@@ -132,8 +132,7 @@ def score(
 
     embedding = inside(embedding)
     found = _read(embedding)
-    options = Options.of(locals())
-    triplets = read_answers(file, options).triplets
+    triplets = open_answers(file, Options.of(locals())).load()
     row_of = {label: row for row, label in enumerate(found.labels)}
     rows = np.array([row_of.get(str(label), -1) for label in triplets.items])
     ids = rows[triplets.rows]

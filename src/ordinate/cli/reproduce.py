@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ordinate._base.messages import Message, message_of
 from ordinate.cli import _shell as shell
 
 
@@ -127,10 +128,10 @@ def run(
             try:
                 rows += experiment.measure(cell, data)
             except DownloadError as error:
+                if experiment.needs_data != "MNIST":
+                    raise
                 offer = "; --data digits takes scikit-learn's digits in place of MNIST"
-                raise DownloadError(
-                    f"{error}{offer if experiment.needs_data == 'MNIST' else ''}"
-                ) from None
+                raise DownloadError(Message(message_of(error), offer)) from None
 
 
 def keep(rows: list[dict], folder: Path) -> None:

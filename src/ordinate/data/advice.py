@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate.data.summary import Agreement, Asked, Summary, agreement, n_distinct, questions
+from ordinate.data.numbering import distinct, numbered
+from ordinate.data.summary import Agreement, Asked, Summary, agreement
 from ordinate.data.triplets import Triplets
 
 SEVERITIES = ("error", "warning", "note")
@@ -67,7 +68,7 @@ def problems(
     warning: 6 items are in fewer than 3 rows: 0, 1, 2, 3, 4, ...
     """
     summary = triplets.summarise()
-    asked = questions(triplets.rows, triplets.n_items)
+    asked = triplets._asked
     found = [
         *_items(triplets, summary),
         *_amount(triplets, summary, n_components),
@@ -92,7 +93,7 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
             "subtract 1 from the ids, or pass them as labels",
         )
     elif summary.n_unused:
-        unused = ~np.isin(np.arange(triplets.n_items), triplets.rows)
+        unused = np.bincount(triplets.rows.ravel(), minlength=triplets.n_items) == 0
         yield Problem(
             "warning",
             f"{summary.n_unused:,} items are in no row: {_some(triplets.items[unused])}",
@@ -145,7 +146,7 @@ def _repeats(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Pro
     copies = _copies(triplets, summary, asked)
     if copies:
         yield copies
-    found = agreement(asked, triplets.weight, triplets.answer)
+    found = triplets._agreement
     if found.n_pairs < ENOUGH_PAIRS:
         yield Problem(
             "note",
@@ -205,13 +206,13 @@ def _copies(triplets: Triplets, summary: Summary, asked: Asked) -> Problem | Non
     question, lower_near = asked
     row = 2 * question + lower_near
     if triplets.answer is not None:
-        answer = np.unique(triplets.answer, return_inverse=True)[1].reshape(-1)
-        within = len(row) - n_distinct(answer.astype(np.int64) * (row.max() + 1) + row)
+        within = len(row) - len(distinct(triplets.groups("answer") * (row.max() + 1) + row))
         if within:
             return Problem(
                 "warning", f"{within:,} rows repeat a row of the same answer", "remove the copies"
             )
-    times = np.gcd.reduce(np.unique(row, return_counts=True)[1])
+    counts = np.bincount(row)
+    times = np.gcd.reduce(counts[counts > 0])
     if times > 1 and summary.n_rows > times:
         return Problem(
             "warning",
@@ -228,10 +229,8 @@ def _people(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Prob
     names, n_people = triplets.participant_labels, summary.n_participants or 0
     answers = triplets.groups("answer")
     n_groups = int(answers.max()) + 1
-    pairs = np.unique(
-        triplets.participant.astype(np.int64) * n_groups + answers, return_index=True
-    )[0]
-    given = np.bincount(pairs // n_groups, minlength=len(names))
+    pair = triplets.participant.astype(np.int64) * n_groups + answers
+    given = np.bincount(distinct(pair) // n_groups, minlength=len(names))
     guessing = _guessing(triplets, triplets.participant, asked)
     if len(guessing):
         yield Problem(
@@ -262,7 +261,7 @@ def _guessing(triplets: Triplets, person: np.ndarray, asked: Asked) -> np.ndarra
     question, lower_near = asked
     weight = np.ones(len(question)) if triplets.weight is None else triplets.weight
     vote = np.where(lower_near, weight, -weight)
-    own = np.unique(question * (int(person.max()) + 1) + person, return_inverse=True)[1].reshape(-1)
+    own = numbered(question * (int(person.max()) + 1) + person)
     others = np.bincount(question, vote)[question] - np.bincount(own, vote)[own]
     compared = others != 0
     agrees = (others > 0) == lower_near
@@ -293,7 +292,7 @@ def _n_answers(triplets: Triplets) -> float:
     """How many human answers there are: votes where counted, else answers, else rows."""
     if triplets.weight is not None:
         return float(triplets.weight.sum())
-    return len(triplets) if triplets.answer is None else n_distinct(triplets.answer)
+    return len(triplets) if triplets.answer is None else len(distinct(triplets.answer))
 
 
 def _all(names: np.ndarray) -> tuple[str, ...]:

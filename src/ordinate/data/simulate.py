@@ -17,6 +17,7 @@ from ordinate._base.checks import (
     random_generator,
     seed_sequence,
 )
+from ordinate._base.messages import Message, Option
 from ordinate._base.threads import blocks, run
 from ordinate.data.triplets import Triplets
 
@@ -172,7 +173,7 @@ class _Oracle:
         if design == "landmarks":
             self.landmarks = _check_landmarks(landmarks, self.n_items, self._stream("landmarks"))
         elif landmarks is not None:
-            raise ValueError("landmarks go with design='landmarks'")
+            raise ValueError(Message("landmarks go with ", Option("design", "landmarks")))
 
     def triplets(self, parts: list[slice]) -> Triplets:
         """Return the rows of consecutive blocks."""
@@ -270,7 +271,11 @@ def _check_probability(probability: Any, difference: np.ndarray) -> np.ndarray:
 
 def _check_landmarks(landmarks: Any, n_items: int, rng: np.random.Generator) -> np.ndarray:
     if landmarks is None:
-        raise ValueError("design='landmarks' needs landmarks: their ids, or how many to draw")
+        raise ValueError(
+            Message(
+                Option("design", "landmarks"), " needs landmarks: their ids, or how many to draw"
+            )
+        )
     if np.ndim(landmarks) == 0:
         n_landmarks = check_whole("landmarks", landmarks, most=n_items)
         return np.sort(rng.choice(n_items, n_landmarks, replace=False)).astype(np.int32)

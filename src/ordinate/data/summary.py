@@ -1,9 +1,16 @@
 """What a table of triplets holds, and what is odd about it."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from ordinate.data.numbering import distinct, numbered
+from ordinate.data.rows import FEW_ROWS
+from ordinate.kernels import backends
+
+if TYPE_CHECKING:
+    from ordinate.data.triplets import Triplets
 
 
 @dataclass(frozen=True)
@@ -118,32 +125,20 @@ class Brief(NamedTuple):
         return self._asdict()
 
 
-def summarise(
-    rows: np.ndarray,
-    n_items: int,
-    *,
-    weight: np.ndarray | None,
-    answer: np.ndarray | None,
-    participant: np.ndarray | None,
-    participant_labels: np.ndarray | None,
-    ids_given: bool,
-) -> Summary:
-    """Report on rows ``(m, 3)``; see :class:`Summary` for what is reported.
-
-    ``ids_given`` says that the number of items was counted from the ids, without labels.
-    """
+def summarise(triplets: "Triplets") -> Summary:
+    """Report on triplets; see :class:`Summary` for what is reported."""
+    rows, n_items = triplets.rows, triplets.n_items
     mentions = np.bincount(rows.ravel(), minlength=n_items)
     unused = np.flatnonzero(mentions == 0)
     per_anchor = np.bincount(rows[:, 0], minlength=n_items)
-    asked = questions(rows, n_items)
-    times_first, times_second = _votes(asked, weight)
+    times_first, times_second = _votes(triplets._asked, triplets.weight)
     times = times_first + times_second
     repeated = times > 1
     contradicted = (times_first > 0) & (times_second > 0)
-    agreed = agreement(asked, weight, answer)
+    agreed = triplets._agreement
     per_participant = None
-    if participant is not None and participant_labels is not None:
-        per_participant = np.bincount(participant, minlength=len(participant_labels))
+    if triplets.participant is not None:
+        per_participant = np.bincount(triplets.participant)
         per_participant = per_participant[per_participant > 0]
     n_different = int((times_first > 0).sum() + (times_second > 0).sum())
     return Summary(
@@ -159,9 +154,11 @@ def summarise(
         contradicted_share=float(contradicted.sum() / repeated.sum()) if repeated.any() else None,
         consistency=agreed.share if agreed.n_pairs else None,
         n_agreement_pairs=agreed.n_pairs,
-        n_parts=_n_parts(rows, n_items) - len(unused),
-        looks_one_based=bool(ids_given and mentions[0] == 0 and len(unused) <= 1 + n_items / 10),
-        n_answers=None if answer is None else n_distinct(answer),
+        n_parts=_n_parts(rows, n_items, n_items - len(unused)),
+        looks_one_based=bool(
+            not triplets._counted and mentions[0] == 0 and len(unused) <= 1 + n_items / 10
+        ),
+        n_answers=None if triplets.answer is None else len(distinct(triplets.answer)),
         n_participants=None if per_participant is None else len(per_participant),
         rows_per_participant=None if per_participant is None else _spread(per_participant),
     )
@@ -189,10 +186,12 @@ def agreement(
     n, agreeing = _pairs(*_votes(asked, weight))
     if person is not None:
         key = question * (int(person.max()) + 1) + person
-        _, first, own = np.unique(key, return_index=True, return_inverse=True)
-        own_pairs = _pairs(*_votes((own.reshape(-1), asked[1]), weight))
+        own = numbered(key)
+        question_of = np.empty(int(own.max()) + 1, np.int64)
+        question_of[own] = question
+        own_pairs = _pairs(*_votes((own, asked[1]), weight))
         n, agreeing = (
-            of_all - np.bincount(question[first], of_one, len(of_all))
+            of_all - np.bincount(question_of, of_one, len(of_all))
             for of_all, of_one in zip((n, agreeing), own_pairs, strict=True)
         )
     n_pairs = float(n.sum())
@@ -203,8 +202,8 @@ def agreement(
     # multiplies the variance by their number.
     together = 1.0
     if answer is not None:
-        n_both = n_distinct(answer.astype(np.int64) * (int(question.max()) + 1) + question)
-        together = n_both / n_distinct(answer)
+        both = distinct(answer * (int(question.max()) + 1) + question)
+        together = len(both) / len(distinct(answer))
     error = np.sqrt(together * ((agreeing - share * n) ** 2).sum()) / n_pairs
     return Agreement(float(share), float(error), round(n_pairs))
 
@@ -218,15 +217,9 @@ def _pairs(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def _votes(asked: Asked, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """For each question, count the answers that called the lower id near, and the others."""
     question, lower_near = asked
-    counts = [
-        np.bincount(
-            question[chosen],
-            weights=None if weight is None else weight[chosen],
-            minlength=int(question.max()) + 1,
-        )
-        for chosen in (lower_near, ~lower_near)
-    ]
-    return counts[0], counts[1]
+    size = 2 * (int(question.max()) + 1)
+    counts = np.bincount(2 * question + lower_near, weights=weight, minlength=size)
+    return counts[1::2], counts[::2]
 
 
 def questions(rows: np.ndarray, n_items: int) -> tuple[np.ndarray, np.ndarray]:
@@ -237,23 +230,21 @@ def questions(rows: np.ndarray, n_items: int) -> tuple[np.ndarray, np.ndarray]:
     anchor, near, far = rows.T.astype(np.int64)
     key = anchor * n_items + np.minimum(near, far)
     if n_items**3 >= 2**63:
-        key = np.unique(key, return_inverse=True)[1].reshape(-1)
+        key = numbered(key)
     key = key * n_items + np.maximum(near, far)
-    return np.unique(key, return_inverse=True)[1].reshape(-1), near < far
+    return numbered(key), near < far
 
 
-def n_distinct(values: np.ndarray) -> int:
-    """Count different values; ``np.unique`` hashes them, which takes far longer than sorting."""
-    return 1 + int(np.count_nonzero(np.diff(np.sort(values))))
-
-
-def _n_parts(rows: np.ndarray, n_items: int) -> int:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    ends = np.concatenate([rows[:, [0, 1]], rows[:, [0, 2]]])
-    graph = coo_array((np.ones(len(ends), np.int8), ends.T), shape=(n_items, n_items))
-    return int(connected_components(graph, directed=False)[0])
+def _n_parts(rows: np.ndarray, n_items: int, n_parts: int) -> int:
+    """Count the connected parts of the ``n_parts`` items that occur."""
+    # A few rows are looked through sooner than the compiled kernel is loaded.
+    join = backends.load("auto" if len(rows) > FEW_ROWS else "numpy").join_parts
+    parent = np.arange(n_items, dtype=np.uint32)
+    ends = rows.view(np.uint32)
+    for pairs in (ends[:, :2], ends[:, 1:]):
+        if n_parts > 1:
+            n_parts = join(pairs, parent, n_parts)
+    return n_parts
 
 
 def _each(spread: tuple[int, int, int]) -> str:

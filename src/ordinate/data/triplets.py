@@ -1,6 +1,7 @@
 """The table of triplets: rows ``(anchor, near, far)``, each saying near is closer to anchor."""
 
 from collections.abc import Hashable, Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +9,9 @@ import numpy as np
 from ordinate._base.checks import check_choice, check_length, check_responses
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.labels import encode, label_array
+from ordinate.data.numbering import distinct, numbered
 from ordinate.data.rows import check_rows, group_by_anchor, read_only
-from ordinate.data.summary import Summary, n_distinct, summarise
+from ordinate.data.summary import Agreement, Asked, Summary, agreement, questions, summarise
 from ordinate.kernels import backends
 
 COLUMNS = ("anchor", "near", "far")
@@ -220,6 +222,14 @@ class Triplets:
         return np.arange(self.n_items) if self._items is None else self._items
 
     @property
+    def example(self) -> str:
+        """The first row in words: held against the source, it shows whether near is near."""
+        if not len(self):
+            return ""
+        anchor, near, far = self.items[self.rows[0]].tolist()
+        return f"{near} is closer to {anchor} than {far} is"
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Shape of the rows, for scikit-learn's splitters."""
         return self.rows.shape
@@ -230,10 +240,15 @@ class Triplets:
     def __repr__(self) -> str:
         parts = [f"{len(self):,} rows", f"{self.n_items:,} items"]
         if self.answer is not None:
-            parts.append(f"{n_distinct(self.answer):,} answers")
+            parts.append(f"{len(distinct(self.answer)):,} answers")
         if self.participant is not None:
-            parts.append(f"{n_distinct(self.participant):,} participants")
+            parts.append(f"{len(distinct(self.participant)):,} participants")
         return f"Triplets({', '.join(parts)})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but what can be found again."""
+        found = ("_asked", "_agreement", "_summary")
+        return {name: value for name, value in vars(self).items() if name not in found}
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.rows if dtype is None else self.rows.astype(dtype, copy=False)
@@ -321,7 +336,7 @@ class Triplets:
         check_choice("by", by, ("answer", "participant", "row"))
         column = {"answer": self.answer, "participant": self.participant, "row": None}[by]
         if column is not None:
-            return np.unique(column, return_inverse=True)[1].reshape(-1)
+            return numbered(column)
         if by == "participant":
             raise ValueError("by='participant' needs triplets that say who answered; these do not")
         return np.arange(len(self))
@@ -358,15 +373,21 @@ class Triplets:
         items                       3
         ...
         """
-        return summarise(
-            self.rows,
-            self.n_items,
-            weight=self.weight,
-            answer=self.answer,
-            participant=self.participant,
-            participant_labels=self.participant_labels,
-            ids_given=not self._counted,
-        )
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> Summary:
+        return summarise(self)
+
+    @cached_property
+    def _asked(self) -> Asked:
+        """The question of each row, and how it was answered; numbered once."""
+        return questions(self.rows, self.n_items)
+
+    @cached_property
+    def _agreement(self) -> Agreement:
+        """How often two answers to one question agree."""
+        return agreement(self._asked, self.weight, self.answer)
 
     def grouped(self, *, backend: str = "auto") -> "Grouped":
         """Bring the rows of each anchor together, in time linear in the rows.
@@ -417,7 +438,7 @@ class Triplets:
         """Number the answers from 0; integers, of which there may be many, without naming them."""
         if isinstance(answer, np.ndarray) and answer.dtype.kind in "iu":
             check_length("answer", answer, len(self))
-            return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.int64)
+            return numbered(answer)
         return self._codes("answer", answer)[0].astype(np.int64)
 
     def _codes(self, name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -431,6 +452,22 @@ class Grouped(NamedTuple):
 
     triplets: Triplets
     starts: np.ndarray
+
+
+def is_table(data: Any) -> bool:
+    """Tell whether columns have names: pandas and polars frames, Arrow tables."""
+    return hasattr(data, "columns") or hasattr(data, "column_names")
+
+
+def table_of(data: Any, *, n_items: int | None = None) -> Triplets:
+    """Take triplets in any form that lies in memory: as such, a table with names, or an array."""
+    if isinstance(data, Triplets):
+        if n_items not in (None, data.n_items):
+            raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
+        return data
+    if is_table(data):
+        return Triplets.from_frame(data, n_items=n_items)
+    return Triplets(data, n_items=n_items)
 
 
 def _check_weight(weight: Any, n_rows: int) -> np.ndarray:

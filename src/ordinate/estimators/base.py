@@ -17,11 +17,12 @@ from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_whole
 from ordinate._base.device import choose_device, describe_device
 from ordinate._base.memory import in_words
+from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
-from ordinate.files.inputs import as_triplets
-from ordinate.files.ondisk import TripletFile, find
+from ordinate.files.inputs import open_source, over_labels
+from ordinate.files.ondisk import TripletFile
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a checker believes a class whose base it does not know to have
@@ -71,8 +72,11 @@ class Embedder(ScikitEstimator, ABC):
         triplets = answered(X, self._triplets(X), y)
         if n_components >= triplets.n_items:
             raise ValueError(
-                f"n_components must be less than the number of items, {triplets.n_items:,}; got "
-                f"{n_components:,}"
+                Message(
+                    Option("n_components"),
+                    f" must be less than the number of items, {triplets.n_items:,}; got "
+                    f"{n_components:,}",
+                )
             )
         self.n_features_in_ = 3
         self.items_ = triplets.items
@@ -82,9 +86,11 @@ class Embedder(ScikitEstimator, ABC):
 
     def _triplets(self, X: Any) -> Triplets | TripletFile:
         """Return the triplets: in memory, unless they are in a file that is too large for it."""
-        stored = find(X, n_items=self.n_items)
-        if stored is None:
-            return as_triplets(X, n_items=self.n_items)
+        source = open_source(X, n_items=self.n_items)
+        stored = source.triplets
+        if isinstance(stored, Triplets):
+            source.warn()
+            return stored
         if not (stored.fits or self._streams):
             raise MemoryError(
                 f"{stored.path} is too large for the memory limit of "
@@ -119,10 +125,13 @@ class Embedder(ScikitEstimator, ABC):
         self._say(f"needs about {in_words(needed)} of memory")
         if needed > triplets.memory_limit:
             raise MemoryError(
-                f"about {in_words(needed)} of memory are needed for {triplets.n_items:,} items, "
-                f"but the memory limit is {in_words(triplets.memory_limit)}: raise it "
-                "(open_triplets(path, memory_limit=...), or --memory-limit), or take fewer "
-                "landmarks or dimensions"
+                Message(
+                    f"about {in_words(needed)} of memory are needed for {triplets.n_items:,} "
+                    f"items, but the memory limit is {in_words(triplets.memory_limit)}: raise it "
+                    "with ",
+                    Option("memory_limit", ...),
+                    " as the file is opened, or take fewer landmarks or dimensions",
+                )
             )
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
@@ -267,20 +276,6 @@ def answered(X: Any, triplets: Any, y: Any) -> Any:
             "ordinate.readers.read(path).triplets, and give y for the rows that came out"
         )
     return triplets.answered(y)
-
-
-def over_labels(X: Any, labels: np.ndarray) -> Triplets:
-    """Return triplets over these items, in this order; plain arrays hold ids, all else labels."""
-    stored = find(X)
-    if stored is not None:
-        X = stored.load()
-    if not (isinstance(X, (Triplets, str, PathLike)) or hasattr(X, "columns")):
-        return Triplets(X, items=labels)
-    triplets = as_triplets(X)
-    if triplets.n_items == len(labels) and (triplets.items == labels).all():
-        return triplets
-    names = triplets.items[triplets.rows]
-    return Triplets.from_columns(*names.T, items=labels, weight=triplets.weight)
 
 
 def names_of(labels: np.ndarray) -> str:

@@ -25,8 +25,9 @@ from ordinate.algorithms.landmark_choice import asks_about_landmarks
 from ordinate.algorithms.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Watch
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
-from ordinate.estimators.base import Embedder, over_labels
+from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
+from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
 from ordinate.passes import TripletStore, store_of
 

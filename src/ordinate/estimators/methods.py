@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from ordinate._base.checks import check_choice
+from ordinate._base.messages import Message, Option
 from ordinate.algorithms.landmark_choice import asks_about_landmarks
 from ordinate.data.triplets import Triplets
 from ordinate.estimators import CKL, GNMDS, LOE, SOE, STE, TSTE, GNMDSKer, STEKer, STEProj
@@ -91,12 +92,20 @@ def choose(
         device = given.pop("device", "cpu")
         if device not in ("cpu", "auto"):
             raise ValueError(
-                f"method {name} runs on the CPU alone, and device={device!r} was asked for: leave "
-                "that out, or take another method"
+                Message(
+                    f"method {name} runs on the CPU alone, and ",
+                    Option("device", device),
+                    " was asked for: leave that out, or take another method",
+                )
             )
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise ValueError(f"method {name} does not take {', '.join(unknown)}")
+        raise ValueError(
+            Message(
+                f"method {name} does not take ",
+                Message.joined(", ", (Message(Option(option)) for option in unknown)),
+            )
+        )
     return Choice(estimator(n_components, **given), name, reason)
 
 

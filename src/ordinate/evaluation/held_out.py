@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ordinate._base.checks import check_whole, random_generator
+from ordinate._base.messages import Message, Option
 from ordinate.data.advice import Problem
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import CHANCE, Accuracy, beside_chance, correct, judge
@@ -121,7 +122,8 @@ def _plan(folds: int | None, n_rows: int, n_answers: int, unit: str) -> tuple[in
     else:
         n_folds = check_whole("folds", folds, least=0, most=max(n_answers, 2))
         if n_folds == 1:
-            raise ValueError("folds must be 0, or at least 2: one part leaves nothing to fit")
+            rule = " must be 0, or at least 2: one part leaves nothing to fit"
+            raise ValueError(Message(Option("folds"), rule))
     return n_folds, f"each {unit} is predicted by a map of the others, in {n_folds} parts"
 
 

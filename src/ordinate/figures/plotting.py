@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate._base.checks import check_choice
+from ordinate._base.messages import Message, Option
 from ordinate.figures.colour_keys import colour_bar, legend
 from ordinate.figures.drawing import Column, check_map, match_images, read_column
 from ordinate.figures.figure_files import save
@@ -148,12 +149,17 @@ def check_drawing(
     number = isinstance(show_labels, (int, np.integer)) and not isinstance(show_labels, bool)
     if show_labels not in ("auto", "all", "none") and not (number and int(show_labels) >= 0):
         raise ValueError(
-            f"show_labels must be 'auto', 'all', 'none' or a number of labels; got {show_labels!r}"
+            Message(
+                Option("show_labels"),
+                f" must be 'auto', 'all', 'none' or a number of labels; got {show_labels!r}",
+            )
         )
     if image_size is not None and not 1 <= image_size <= 200:
-        raise ValueError(f"image_size must be 1 to 200 mm; got {image_size!r}")
+        raise ValueError(Message(Option("image_size"), f" must be 1 to 200 mm; got {image_size!r}"))
     if not 0 < image_alpha <= 1:
-        raise ValueError(f"image_alpha must be above 0 and at most 1; got {image_alpha!r}")
+        raise ValueError(
+            Message(Option("image_alpha"), f" must be above 0 and at most 1; got {image_alpha!r}")
+        )
 
 
 def _millimetres(width: str | float) -> float:

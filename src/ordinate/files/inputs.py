@@ -1,21 +1,137 @@
-"""Triplets in every form that functions and estimators accept, files included."""
+"""The one door: whatever a user has becomes triplets here, in memory or as a file to be streamed.
+
+Every estimator, metric, splitter and command comes through :func:`open_source`. A path may be a
+file or a folder of the fast layout, which :mod:`ordinate.ondisk` opens; a plain file too large for
+the memory limit, which is streamed; or anything that :mod:`ordinate.readers` reads.
+"""
 
 import os
 import warnings
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from ordinate.data.triplets import Triplets
+import numpy as np
+
+from ordinate._base.memory import in_words, memory_size
+from ordinate._base.messages import Message, message_of
+from ordinate.data.triplets import Triplets, is_table, table_of
+from ordinate.files.ondisk.grouped import open_grouped
+from ordinate.files.ondisk.stored import GroupedTriplets, PlainTriplets, TripletFile
+from ordinate.files.ondisk.tables import open_plain
+from ordinate.files.readers import FAST, ReadError, read, refuse_options
+
+STREAMED = "streamed"
+ROWS_ALONE = (
+    "too large to be read with all that it holds: rows and weights alone are read, without answers "
+    "and participants, if there are any"
+)
+NOT_STREAMED = (
+    "is none of the files that can be streamed, and was read as a whole; a copy in the fast layout "
+    "can be"
+)
 
 
-def as_triplets(data: Any, *, n_items: int | None = None) -> Triplets:
-    """Take triplets in any form that ordinate's functions accept.
+class Source(NamedTuple):
+    """What came through the door.
+
+    Attributes
+    ----------
+    triplets : Triplets or TripletFile
+        A handle for what lies in the fast layout or is too large for memory.
+    path : Path or None
+        Of a file or folder.
+    layout : str
+        The layout that was found in a file: one of the readers', "fast", or "streamed" for rows
+        taken as they lie from a plain file; "memory" for all that is no file.
+    n_rows, n_used : int
+        Rows there are, and rows that gave triplets.
+    notes : list of str
+        What was dropped or left unread, how much of it and why.
+    """
+
+    triplets: Triplets | TripletFile
+    path: Path | None
+    layout: str
+    n_rows: int
+    n_used: int
+    notes: list[str]
+
+    @property
+    def stored(self) -> TripletFile | None:
+        """The handle, where the triplets do not fit into memory and must be streamed."""
+        found = self.triplets
+        return None if isinstance(found, Triplets) or found.fits else found
+
+    @property
+    def example(self) -> str:
+        """The first triplet in words; nothing for what stays in a file."""
+        return self.triplets.example if isinstance(self.triplets, Triplets) else ""
+
+    def load(self) -> Triplets:
+        """Return the triplets in memory, or raise if they cannot be there."""
+        found = self.triplets
+        if isinstance(found, Triplets):
+            return found
+        if len(found) * found.row_bytes > found.memory_limit:
+            raise _too_large(found)
+        return found.load()
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Repeat the notes in one warning; ``stacklevel`` is counted from the caller."""
+        if self.notes:
+            told = Message(f"{self.path}: ", Message.joined("; ", self.notes))
+            warnings.warn(UserWarning(told), stacklevel=stacklevel + 1)
+
+
+def open_source(
+    data: Any,
+    *,
+    n_items: int | None = None,
+    memory_limit: int | str | None = None,
+    stream: bool = True,
+    **reading: Any,
+) -> Source:
+    """Take triplets in any form that ordinate's functions and commands accept.
 
     Parameters
     ----------
-    data : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or path of a file
-        A table must have the columns anchor, near and far. A file, or a folder of files, may be of
-        any layout that :func:`ordinate.readers.read` finds by itself; a warning repeats what it
-        notes, such as dropped rows.
+    data : Triplets, array-like of int (m, 3), DataFrame, Arrow table, TripletFile, or path
+    n_items : int, optional
+        The number of items, if some may occur in no row. Integers in tables and files are then
+        ids ``0..n_items-1``.
+    memory_limit : int or str, optional
+        Memory that a fit may take, by default half of what is free.
+    stream : bool
+        A plain file too large for that may be handed out to be streamed, as rows and weights alone.
+        Else it is read with all that it holds, or refused.
+    **reading
+        Options of :func:`ordinate.readers.read`, where they differ from the defaults.
+
+    Returns
+    -------
+    Source
+    """
+    if isinstance(data, (str, os.PathLike)):
+        return _of_path(Path(data), n_items, memory_limit, stream, reading)
+    refuse_options("these triplets are no file", reading)
+    if isinstance(data, TripletFile):
+        if n_items not in (None, data.n_items):
+            raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
+        layout = STREAMED if isinstance(data, PlainTriplets) else FAST
+        return Source(data, data.path, layout, len(data), len(data), [])
+    triplets = table_of(data, n_items=n_items)
+    return Source(triplets, None, "memory", len(triplets), len(triplets), [])
+
+
+def as_triplets(data: Any, *, n_items: int | None = None) -> Triplets:
+    """Take triplets in any form that ordinate's functions accept, and bring them into memory.
+
+    Parameters
+    ----------
+    data : Triplets, array-like of int (m, 3), DataFrame, Arrow table, TripletFile, or path
+        A table must have the columns anchor, near and far. A path names a file of the fast layout,
+        or a file or a folder of files of any layout that :func:`ordinate.readers.read` finds by
+        itself; a warning repeats what it notes, such as dropped rows.
     n_items : int, optional
         The number of items, if some may occur in no row. Integers in tables and files are then
         ids ``0..n_items-1``.
@@ -24,26 +140,87 @@ def as_triplets(data: Any, *, n_items: int | None = None) -> Triplets:
     -------
     Triplets
     """
-    if isinstance(data, (str, os.PathLike)):
-        from ordinate.files import readers
+    source = open_source(data, n_items=n_items, stream=False)
+    source.warn(stacklevel=2)
+    return source.load()
 
-        path = os.fspath(data)
-        reading = readers.read(path)
-        if reading.notes:
-            warnings.warn(f"{path}: {'; '.join(reading.notes)}", stacklevel=2)
-        data = reading.triplets
-        if n_items not in (None, data.n_items):
-            if 0 not in data.items:
-                raise ValueError(
-                    f"n_items is {n_items}, but {path} names {data.n_items} items, "
-                    "and they are not ids from 0: read it with ordinate.readers.read(path, "
-                    "first_id=...), or leave n_items out"
-                )
-            data = Triplets.from_frame(data.to_arrow(), n_items=n_items)
-    if isinstance(data, Triplets):
-        if n_items is not None and n_items != data.n_items:
-            raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
-        return data
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
-        return Triplets.from_frame(data, n_items=n_items)
-    return Triplets(data, n_items=n_items)
+
+def over_labels(data: Any, items: np.ndarray) -> Triplets:
+    """Return triplets over these items, in this order; what has no labels of its own holds ids."""
+    if not (isinstance(data, (Triplets, TripletFile, str, os.PathLike)) or is_table(data)):
+        return Triplets(data, items=items)
+    triplets = as_triplets(data)
+    if np.array_equal(triplets.items, items):
+        return triplets
+    if triplets._items is None:
+        return Triplets(triplets.rows, items=items, weight=triplets.weight)
+    names = triplets.items[triplets.rows]
+    return Triplets.from_columns(*names.T, items=items, weight=triplets.weight)
+
+
+def _of_path(
+    path: Path, n_items: int | None, memory_limit: Any, stream: bool, reading: dict[str, Any]
+) -> Source:
+    memory_size(memory_limit)  # what is no size is an error, whatever the file
+    stored = _streamable(path, n_items, memory_limit)
+    if stored is not None and _stays_in_file(stored, stream):
+        n_rows = len(stored)
+        if isinstance(stored, GroupedTriplets):
+            refuse_options(f"{path} is in the fast layout, as rows alone", reading)
+            return Source(stored, path, FAST, n_rows, n_rows, [])
+        refuse_options(f"{path} is too large to be read but as rows alone", reading)
+        return Source(stored, path, STREAMED, n_rows, n_rows, [ROWS_ALONE])
+    found = read(path, **reading)
+    notes = found.notes
+    if memory_limit is not None and stored is None:
+        notes = [*notes, f"the memory limit did not apply: {path.name} {NOT_STREAMED}"]
+    triplets = _with_items(found.triplets, path, n_items)
+    return Source(triplets, path, found.layout, found.n_rows, found.n_used, notes)
+
+
+def _streamable(path: Path, n_items: int | None, memory_limit: Any) -> TripletFile | None:
+    """Open what can be streamed; None for all else, of which readers know what to say."""
+    grouped = open_grouped(path)
+    if grouped is not None:
+        return GroupedTriplets(grouped, n_items, memory_limit)
+    try:
+        file = open_plain(path)
+    except (OSError, ValueError):
+        return None
+    return PlainTriplets(file, n_items, memory_limit)
+
+
+def _stays_in_file(stored: TripletFile, stream: bool) -> bool:
+    """Whether to hand out the handle: of the fast layout, or of a plain file that is too large."""
+    if not isinstance(stored, PlainTriplets):
+        return True
+    if 4 * stored.file.n_bytes <= stored.memory_limit:
+        return False
+    try:
+        fits = stored.fits  # the first look at the rows
+    except (ValueError, TypeError) as error:
+        raise ReadError(Message(f"{stored.path}: ", message_of(error))) from error
+    if not (stream or fits):
+        raise _too_large(stored)
+    return stream
+
+
+def _with_items(triplets: Triplets, path: Path, n_items: int | None) -> Triplets:
+    """Take the labels of a file for ids, if there are more of these than were named."""
+    if n_items in (None, triplets.n_items):
+        return triplets
+    if 0 not in triplets.items:
+        raise ValueError(
+            f"n_items is {n_items}, but {path} names {triplets.n_items} items, and they are not "
+            "ids from 0: read it with ordinate.readers.read(path, first_id=...), or leave n_items "
+            "out"
+        )
+    return Triplets.from_frame(triplets.to_arrow(), n_items=n_items)
+
+
+def _too_large(stored: TripletFile) -> MemoryError:
+    return MemoryError(
+        f"{stored.path} has {len(stored):,} rows, too many for a memory limit of "
+        f"{in_words(stored.memory_limit)}, and all are needed at once here. Fits of STE, GNMDS and "
+        "LOE stream them; for all else raise the limit, free some memory, or take fewer rows"
+    )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ordinate._base.messages import Message, Option
 from ordinate._base.writing import whole_file
 
 DIMENSION = "dim"
@@ -91,8 +92,12 @@ def write_distances(
     expected = BYTES * len(X) ** 2
     if expected > LARGE and not large:
         raise ValueError(
-            f"the distances between {len(X):,} items would take about {expected / 1e9:.1f} GB as "
-            "text: say large=True to write them anyway"
+            Message(
+                f"the distances between {len(X):,} items would take about {expected / 1e9:.1f} GB "
+                "as text: say ",
+                Option("large", True),
+                " to write them anyway",
+            )
         )
     with whole_file(path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
         # What is no number is quoted, but NA must not be: R would take it for text.

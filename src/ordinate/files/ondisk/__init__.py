@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.threads import ahead
-from ordinate.data.triplets import Triplets
-from ordinate.files.inputs import as_triplets
+from ordinate.data.triplets import Triplets, table_of
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.stored import (
     NO_WEIGHT,
@@ -34,7 +33,7 @@ from ordinate.files.ondisk.writing import (
     write_spool,
 )
 
-__all__ = ["TripletFile", "convert", "find", "open_triplets", "write"]
+__all__ = ["TripletFile", "convert", "open_triplets", "write"]
 
 PathLike = str | os.PathLike
 
@@ -75,31 +74,6 @@ def open_triplets(
     if grouped is None:
         return PlainTriplets(open_plain(Path(path)), n_items, memory_limit)
     return GroupedTriplets(grouped, n_items, memory_limit)
-
-
-def find(
-    data: Any, *, n_items: int | None = None, memory_limit: int | str | None = None
-) -> TripletFile | None:
-    """Return stored triplets if that is what ``data`` is; None for whatever readers take.
-
-    Stored triplets are open files, files in the fast layout, and plain files too large for the
-    memory limit.
-    """
-    if isinstance(data, TripletFile):
-        if n_items not in (None, data.n_items):
-            raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
-        return data
-    if not isinstance(data, (str, os.PathLike)):
-        return None
-    grouped = open_grouped(Path(data))
-    if grouped is not None:
-        return GroupedTriplets(grouped, n_items, memory_limit)
-    try:
-        file = open_plain(Path(data))
-    except (OSError, ValueError):
-        return None  # another layout, or no file at all: readers know what to say
-    stored = PlainTriplets(file, n_items, memory_limit)
-    return stored if 4 * file.n_bytes > stored.memory_limit else None
 
 
 def convert(
@@ -218,7 +192,7 @@ def _same_items(pieces: Iterable[Any], n_items: int | None) -> Iterator[Triplets
     for piece in pieces:
         if not isinstance(piece, Triplets) and n_items is None:
             raise ValueError("arrays of ids need n_items, the number of items of the whole set")
-        table = as_triplets(piece, n_items=n_items)
+        table = table_of(piece, n_items=n_items)
         first = first or table
         same_weights = (table.weight is None) == (first.weight is None)
         same_labels = table._items is first._items or np.array_equal(table.items, first.items)

@@ -25,6 +25,7 @@ from ordinate.files.ondisk.files import Fingerprint, fingerprint, read_into, rea
 
 LAYOUT = "ordinate triplets grouped by anchor, 1"
 ABOUT = "about.json"
+ARRAYS = ("pairs.npy", "starts.npy")
 KEY = b"ordinate"
 STRETCH = 1 << 20  # rows, at most, that share a checksum or a row group
 
@@ -216,7 +217,9 @@ class ParquetFile(GroupedFile):
 def open_grouped(path: Path) -> GroupedFile | None:
     """Open a file of the fast layout; None if it is something else."""
     if path.is_dir():
-        return FolderFile(path) if (path / ABOUT).exists() else None
+        # An about.json alone may be anybody's.
+        ours = (path / ABOUT).exists() and any((path / name).exists() for name in ARRAYS)
+        return FolderFile(path) if ours else None
     if path.suffix.lower() not in (".parquet", ".pq") or not path.exists():
         return None
     import pyarrow.parquet as pq

@@ -190,6 +190,7 @@ def _names(path: Path, names: list[str]) -> tuple[list[str], bool]:
 
 def _from_arrow(batch: Any, names: list[str], weighted: bool) -> Batch:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     def plain(name: str) -> Any:
         column = batch.column(batch.schema.get_field_index(name))
@@ -201,6 +202,9 @@ def _from_arrow(batch: Any, names: list[str], weighted: bool) -> Batch:
             return column.to_numpy(zero_copy_only=False).astype(float)
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             return check_integers(name, column.to_numpy(zero_copy_only=False))
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if text and pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py():
+            raise ValueError(f"{name} is empty in some rows: drop or repair those rows")
         return column
 
     return Batch([plain(name) for name in COLUMNS], plain("weight") if weighted else None)

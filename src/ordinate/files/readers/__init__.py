@@ -7,10 +7,14 @@ is a module here and one entry of :data:`LAYOUTS`.
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordinate._base.checks import check_choice
+from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
+from ordinate.files.ondisk.grouped import open_grouped
+from ordinate.files.ondisk.stored import GroupedTriplets
 from ordinate.files.readers import (
     food100,
     most_central,
@@ -38,6 +42,8 @@ for _public in (ReadError, Remedy):
 
 __all__ = ["LAYOUTS", "Layout", "ReadError", "Reading", "Remedy", "read"]
 
+FAST = "fast"  # the layout of ordinate.ondisk, which is none of the following
+
 LAYOUTS: tuple[Layout, ...] = (
     plain.LAYOUT,
     response.LAYOUT,
@@ -60,7 +66,7 @@ class Reading(NamedTuple):
     triplets : Triplets
         With labels, and answers, participants and weights where the file has them.
     layout : str
-        The layout that was found.
+        The layout that was found; "fast" is that of :mod:`ordinate.ondisk`.
     n_rows : int
         Rows of data in the file.
     n_used : int
@@ -78,10 +84,7 @@ class Reading(NamedTuple):
     @property
     def example(self) -> str:
         """The first triplet in words: held against the file, it shows whether near is near."""
-        if not len(self.triplets.rows):
-            return ""
-        anchor, near, far = self.triplets.items[self.triplets.rows[0]].tolist()
-        return f"{near} is closer to {anchor} than {far} is"
+        return self.triplets.example
 
 
 def read(
@@ -108,7 +111,8 @@ def read(
     Parameters
     ----------
     path : str or path
-        A file, or a folder whose files have the same columns. Where no column names the
+        A file, or a folder whose files have the same columns, or either in the fast layout, to
+        which no option applies. Where no column names the
         participants, each of several files is a participant of its own.
     layout : str
         The name of a layout, or "auto" to find it from the columns.
@@ -169,6 +173,14 @@ def read(
     >>> reading.notes
     ['1 of 2 rows dropped: the answer is missing']
     """
+    given = {name: value for name, value in locals().items() if name != "path"}
+    grouped = open_grouped(Path(path))
+    if grouped is not None:
+        usual = read.__kwdefaults__ or {}
+        changed = {name: value for name, value in given.items() if value != usual[name]}
+        refuse_options(f"{path} is in the fast layout, as rows alone", changed)
+        triplets = GroupedTriplets(grouped).load()
+        return Reading(triplets, FAST, len(triplets), len(triplets), [])
     check_choice("layout", layout, ["auto", *(entry.name for entry in LAYOUTS)])
     if odd is not None:
         check_choice("odd", odd, odd_one_out.POSITIONS)
@@ -203,8 +215,11 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
         refuse_two_spellings(table, triplets)
         if options.response is not None and not table.has_answers:
             raise ReadError(
-                f"{table.path}: in layout {found.name} no column of answers is read, so that "
-                "response= has nothing to explain: leave it out, or name another layout"
+                Message(
+                    f"{table.path}: in layout {found.name} no column of answers is read, so that ",
+                    Option("response", ...),
+                    " has nothing to explain: leave it out, or name another layout",
+                )
             )
         if triplets.weight is None and table.column(WEIGHT) is not None:
             table.notes.append(f"the column weight is not read in layout {found.name}")
@@ -213,8 +228,15 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
         raise
     # The last is pyarrow's word for values that it cannot compare or convert.
     except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
-        raise ReadError(f"{table.path}: {error}") from error
+        raise ReadError(Message(f"{table.path}: ", message_of(error))) from error
     return Reading(triplets, found.name, n_rows, len(table.rows), table.notes)
+
+
+def refuse_options(what: str, given: Iterable[str]) -> None:
+    """Raise if options were given, by these names, that ``what`` leaves nothing to do for."""
+    if given:
+        names = Message.joined(", ", (Message(Option(name)) for name in given))
+        raise ValueError(Message(f"{what}: ", names, " cannot apply to it"))
 
 
 def _first_position(path: str, least: int) -> int:
@@ -236,11 +258,14 @@ def _response(response: Any) -> str | dict[Any, str] | None:
         return response
     if not isinstance(response, Mapping) or not response:
         raise ValueError(
-            f"response must be {ITEM!r} or say what each code means, as in "
-            f"{{'f': 'first', 'j': 'second'}}; got {response!r}"
+            Message(
+                Option("response"),
+                f" must be {ITEM!r} or say what each code means, as in "
+                f"{{'f': 'first', 'j': 'second'}}; got {response!r}",
+            )
         )
     for place in response.values():
-        check_choice("what response= says of a code", place, PLACES)
+        check_choice(Message("what ", Option("response"), " says of a code"), place, PLACES)
     return dict(response)
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from ordinate._base.messages import Message, Option
 from ordinate.files.readers._cells import WHOLE, distinct
 from ordinate.files.readers._errors import ReadError, Remedy
 from ordinate.files.readers._layout import Options
@@ -116,7 +117,13 @@ def _given(table: Table, response: Mapping[Any, str], n_shown: int) -> dict[str,
     """Return the codes that the user told."""
     meaning = {code(word): PLACES.index(place) for word, place in response.items()}
     if max(meaning.values()) >= n_shown:
-        raise ReadError(f"{table.path}: response= names the third item, but two can be chosen")
+        raise ReadError(
+            Message(
+                f"{table.path}: ",
+                Option("response", ...),
+                " names the third item, but two can be chosen",
+            )
+        )
     return meaning
 
 
@@ -183,7 +190,8 @@ def _find(
         (meaning[code(v)], str(v).strip()) for v in words.values if code(v) in meaning
     )
     told = ", ".join(f"{word!r} is the {PLACES[place]}" for place, word in occurring)
-    table.notes.append(f"answers are places: {told}; response= tells another meaning")
+    another = Message("; ", Option("response", ...), " tells another meaning")
+    table.notes.append(Message(f"answers are places: {told}", another))
     return meaning
 
 

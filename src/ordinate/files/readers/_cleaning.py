@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from ordinate._base.messages import Message, Option
 from ordinate.files.readers._cells import FALSE, TRUE, distinct, normal
 from ordinate.files.readers._errors import ReadError, Remedy
 from ordinate.files.readers._layout import Layout, Options, files_as_participants
@@ -104,8 +105,11 @@ def _drop_marked(table: Table, place: int, name: str, values: list[str]) -> None
         return
     if len(checks) == len(values) or SPLITS & {value.lower() for value in values}:
         table.notes.append(
-            f"rows whose {name} is {_either(checks)} are kept, as a part of the data; checks= "
-            "drops them"
+            Message(
+                f"rows whose {name} is {_either(checks)} are kept, as a part of the data; ",
+                Option("checks", ...),
+                " drops them",
+            )
         )
     else:
         _drop_where(table, place, name, checks)
@@ -113,7 +117,8 @@ def _drop_marked(table: Table, place: int, name: str, values: list[str]) -> None
 
 def _drop_where(table: Table, place: int, name: str, checks: tuple[str, ...]) -> None:
     mask = np.isin(table.words(table.data.column(place)), checks)
-    table.drop(mask, f"check trials, {name} is {_either(checks)}; keep_checks=True keeps them")
+    kept = Message("; ", Option("keep_checks", True), " keeps them")
+    table.drop(mask, Message(f"check trials, {name} is {_either(checks)}", kept))
 
 
 def _values(table: Table, place: int, n_rows: int | None = None) -> list[str]:
@@ -131,7 +136,10 @@ def as_marks(option: str, marks: Mapping | None) -> dict[str, tuple[str, ...]]:
         return {}
     if not isinstance(marks, Mapping):
         raise TypeError(
-            f"{option} must name values by column, as in {{'trial': 'check'}}; got {marks!r}"
+            Message(
+                Option(option),
+                f" must name values by column, as in {{'trial': 'check'}}; got {marks!r}",
+            )
         )
     return {
         str(name): tuple(map(str, v)) if isinstance(v, (list, tuple, set)) else (str(v),)
@@ -160,8 +168,12 @@ def _drop_fast(table: Table, least: float) -> None:
     column = table.column(RESPONSE_TIME)
     if column is None:
         raise ReadError(
-            f"{table.path}: min_response_time needs a column of response times, one of "
-            f"{list(RESPONSE_TIME)}; the columns are {table.shown_header()}"
+            Message(
+                f"{table.path}: ",
+                Option("min_response_time"),
+                f" needs a column of response times, one of {list(RESPONSE_TIME)}; the columns are "
+                f"{table.shown_header()}",
+            )
         )
     times = table.numbers(column, "the response time")
     unknown = ~(times >= 0)  # platforms write -1 where they did not measure

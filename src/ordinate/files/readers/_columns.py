@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from ordinate._base.messages import Message, Option
 from ordinate.files.readers._errors import ReadError
 from ordinate.files.readers._table import Table, squeezed
 
@@ -25,9 +26,12 @@ def mapped(table: Table, columns: Columns) -> Table:
     for role, place in places.items():
         if place is None or not -1 < place < table.data.num_columns:
             raise ReadError(
-                f"{table.path}: there is no column {columns[role]!r} for {role}; the columns are "
-                f"{table.shown_header()}. Names and numbers (from 0, for a file without a header) "
-                "cannot be mixed in columns="
+                Message(
+                    f"{table.path}: there is no column {columns[role]!r} for {role}; the columns "
+                    f"are {table.shown_header()}. Names and numbers (from 0, for a file without a "
+                    "header) cannot be mixed in ",
+                    Option("columns", ...),
+                )
             )
     taken = {squeezed(role) for role in columns}
     others = [i for i in range(table.data.num_columns) if i not in places.values()]

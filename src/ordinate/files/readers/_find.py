@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
+from ordinate._base.messages import Message, Option
 from ordinate.files.readers import odd_one_out, plain
 from ordinate.files.readers._columns import Columns, mapped, numbered_stems
 from ordinate.files.readers._dialects import tidy
@@ -41,8 +42,11 @@ def check_roles(columns: Iterable[str], layouts: Iterable[Layout]) -> None:
     unknown = [r for r in columns if one_of_many(r) not in {*known, *OPTIONAL, "is_ranked"}]
     if unknown:
         raise ReadError(
-            f"columns= names roles {unknown} that no layout has. They are, by layout, "
-            f"{roles_in_words(layouts)}; and for any layout {', '.join(OPTIONAL)}"
+            Message(
+                Option("columns", ...),
+                f" names roles {unknown} that no layout has. They are, by layout, "
+                f"{roles_in_words(layouts)}; and for any layout {', '.join(OPTIONAL)}",
+            )
         )
 
 
@@ -117,7 +121,8 @@ def _by_wide_names(table: Table, layouts: list[Layout]) -> tuple[Table, Layout] 
         )
     for entry, columns in found.values():
         told = ", ".join(f"{role} is {name}" for role, name in columns.items() if role != name)
-        table.notes.append(f"columns are read by their names: {told}; columns= tells others")
+        others = Message("; ", Option("columns", ...), " tells others")
+        table.notes.append(Message(f"columns are read by their names: {told}", others))
         return mapped(table, columns), entry
     return None
 
@@ -148,13 +153,19 @@ def _nothing_fits(table: Table, original: Table, allowed: list[Layout]) -> ReadE
     stems = numbered_stems(table.header or [])
     series = f" (numbered: {list(stems)[:10]})" if stems else ""
     ways = proposals(table, allowed)
-    roles = (
-        "By what they hold, they may have these roles"
-        if ways
-        else "Name yours in columns=, by role (* stands for the number of a question): "
-        + roles_in_words(allowed)
-    )
+    roles: tuple[str | Option, ...] = ("By what they hold, they may have these roles",)
+    if not ways:
+        roles = (
+            "Name yours in ",
+            Option("columns", ...),
+            f", by role (* stands for the number of a question): {roles_in_words(allowed)}",
+        )
     return ReadError(
-        f"{table.path}: the columns {table.shown_header()}{series} do not fit {wanted}. {roles}",
+        Message(
+            f"{table.path}: the columns {table.shown_header()}{series} do not fit ",
+            wanted,
+            ". ",
+            *roles,
+        ),
         *ways,
     )

@@ -20,7 +20,6 @@ from ordinate.files.readers._table import Files, Table
 
 ABOUT_FILES = ("readme", "license", "licence", "changelog", "citation")
 HIDDEN = (".", "~$")  # the second of Excel, while a workbook is open
-FAST_LAYOUT = ("about.json", "pairs.npy", "starts.npy")
 
 
 def load(path: Any, choice: str | None = None) -> Table:
@@ -45,10 +44,6 @@ def _readable(folder: Path, inside: Iterable[Path]) -> tuple[list[Path], list[st
     """Return the files to read, and notes on those that are not."""
     parts = ((file, file.relative_to(folder).parts) for file in inside)
     found = [file for file, path in parts if not any(part.startswith(HIDDEN) for part in path)]
-    if {file.name for file in found} >= {*FAST_LAYOUT}:
-        raise ReadError(
-            f"{folder} is in the fast layout; ordinate.ondisk.open_triplets(path) opens it"
-        )
     files, empty, others = [], [], []
     for file in found:
         about = file.name.lower().startswith(ABOUT_FILES)

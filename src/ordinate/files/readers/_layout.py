@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordinate._base.endings import stem
+from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
 from ordinate.files.readers._errors import ReadError, Remedy
 from ordinate.files.readers._names import PARTICIPANT
@@ -185,14 +186,23 @@ def _labels(table: Table, items: Items, options: Options) -> range | None:
     if not whole or min(items.names) < options.first_id:
         least = f"ids from {min(items.names)}" if whole else "labels that are not integers"
         raise ReadError(
-            f"{table.path}: first_id is {options.first_id}, but the file has {least}; leave "
-            "first_id out to take ids as labels"
+            Message(
+                f"{table.path}: ",
+                Option("first_id"),
+                f" is {options.first_id}, but the file has {least}; leave ",
+                Option("first_id"),
+                " out to take ids as labels",
+            )
         )
     last = max(items.names)
     if last - options.first_id >= max(1_000_000, 30 * len(items.codes)):
         raise ReadError(
-            f"{table.path}: ids reach {last:,}, so that almost all items would be in no row; "
-            "leave first_id out to take ids as labels"
+            Message(
+                f"{table.path}: ids reach {last:,}, so that almost all items would be in no row; "
+                "leave ",
+                Option("first_id"),
+                " out to take ids as labels",
+            )
         )
     return range(options.first_id, last + 1)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ordinate._base.messages import Message
 from ordinate.files.readers._cells import (
     FALSE,
     TRUE,
@@ -211,12 +212,13 @@ class Table:
         """Leave out the rows of a mask, and note how many and why."""
         mask = np.asarray(mask, bool)
         if mask.any():
-            self.notes.append(f"{mask.sum():,} of {len(mask):,} rows dropped: {why}")
+            self.notes.append(Message(f"{mask.sum():,} of {len(mask):,} rows dropped: ", why))
             self.data = self.data.filter(pa.array(~mask))
             self.rows = self.rows[~mask]
             self.array = None
         if not len(self.rows):
-            raise ReadError(f"{self.path}: no row is left. {'; '.join(self.notes)}")
+            told = Message.joined("; ", self.notes)
+            raise ReadError(Message(f"{self.path}: no row is left. ", told))
 
     def refuse(
         self, mask: Any, describe: Callable[[int], str], advice: str, *, kind: str = ""

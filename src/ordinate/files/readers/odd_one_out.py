@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ordinate._base.messages import Message, Option
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
 from ordinate.files.readers._choice import chosen
@@ -48,8 +49,13 @@ def parse(table: Table, options: Options) -> Triplets:
         table.notes.append(f"odd={options.odd} is not needed: columns= names the odd one")
     elif table.header is not None and options.odd is not None:
         raise ReadError(
-            f"{table.path}: odd= is for three columns without names, but the columns are "
-            f"{table.shown_header()}; leave it out, or name the odd one in columns="
+            Message(
+                f"{table.path}: ",
+                Option("odd", ...),
+                " is for three columns without names, but the columns are "
+                f"{table.shown_header()}; leave it out, or name the odd one in ",
+                Option("columns", ...),
+            )
         )
     if table.header is None:
         first_row_is_data(table, *(way for odd, way in BARE.items() if options.odd in (None, odd)))
@@ -83,7 +89,10 @@ def _order(table: Table, odd: str | None) -> list[int]:
 
 LAYOUT = Layout(
     "odd_one_out",
-    "two items kept (or three shown) and the odd one, by name or place; or three columns and odd=",
+    Message(
+        "two items kept (or three shown) and the odd one, by name or place; or three columns and ",
+        Option("odd", ...),
+    ),
     matches,
     parse,
     ({**THREE, **ODD}, {**KEPT, **ODD}),

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
 from ordinate.files.readers._errors import ReadError, Remedy
 from ordinate.files.readers._layout import (
@@ -90,7 +91,11 @@ def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
     """Take the rows of an array as they lie, without a copy where ids count from 0."""
     least = int(array.min())
     if least < first_id:
-        raise ReadError(f"{table.path}: first_id is {first_id}, but ids begin at {least}")
+        raise ReadError(
+            Message(
+                f"{table.path}: ", Option("first_id"), f" is {first_id}, but ids begin at {least}"
+            )
+        )
     kept = table.refuse(
         (array[:, [0, 0, 1]] == array[:, [1, 2, 2]]).any(axis=1),
         lambda i: f"{array[i].tolist()} names an item twice",

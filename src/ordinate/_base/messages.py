@@ -1,0 +1,81 @@
+"""Messages that name options as data: Python and the command line each spell them in their way."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+
+class Option(NamedTuple):
+    """An option that a message names.
+
+    Attributes
+    ----------
+    name : str
+        As a parameter in Python.
+    value : Any
+        The value that it should have; ``...`` for one that the reader has to choose, None for the
+        option as such.
+
+    Examples
+    --------
+    >>> print(Option("force", True), Option("columns", ...), Option("n_components"))
+    force=True columns=... n_components
+    """
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return self.name
+        return f"{self.name}={'...' if self.value is ... else repr(self.value)}"
+
+
+class Message(str):
+    """A text that knows which of its words are options; it reads as Python spells them.
+
+    Errors, warnings and notes may hold one in place of a text.
+
+    Parameters
+    ----------
+    *parts : str, Option or Message
+
+    Examples
+    --------
+    >>> message = Message("it exists: ", Option("force", True), " replaces it")
+    >>> print(message)
+    it exists: force=True replaces it
+    >>> message.spelled(lambda option: f"--{option.name}")
+    'it exists: --force replaces it'
+    """
+
+    parts: tuple[str | Option, ...]
+
+    def __new__(cls, *parts: "str | Option") -> "Message":
+        """Join the parts; those of a message are taken over."""
+        flat: list[str | Option] = []
+        for part in parts:
+            flat.extend(part.parts if isinstance(part, Message) else [part])
+        new = super().__new__(cls, "".join(map(str, flat)))
+        new.parts = tuple(flat)
+        return new
+
+    @classmethod
+    def joined(cls, separator: str, texts: Iterable[str]) -> "Message":
+        """Join texts, as :meth:`str.join` does, with the options in them."""
+        return cls(*[part for text in texts for part in (separator, text)][1:])
+
+    def spelled(self, spell: Callable[[Option], str]) -> str:
+        """Return the text with each option as ``spell`` writes it."""
+        return "".join(spell(part) if isinstance(part, Option) else part for part in self.parts)
+
+
+def message_of(problem: BaseException) -> str:
+    """Return what an error or a warning says; a message as such.
+
+    Examples
+    --------
+    >>> message_of(ValueError(Message(Option("n_items"), " is missing"))).parts
+    (Option(name='n_items', value=None), ' is missing')
+    """
+    first = problem.args[0] if len(problem.args) == 1 else None
+    return first if isinstance(first, Message) else str(problem)
