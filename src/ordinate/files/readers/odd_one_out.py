@@ -11,7 +11,6 @@ from ordinate.files.readers._layout import (
     Options,
     extras,
     first_row_is_data,
-    image_paths,
     three_bare_columns,
 )
 from ordinate.files.readers._names import THREE, wide_three
@@ -32,20 +31,24 @@ ODD_REMEDIES = (
 
 def matches(table: Table) -> bool:
     """A column for the odd one, or three columns of a file without names."""
-    bare = three_bare_columns(table) and not image_paths(table)
-    return table.has({**KEPT, **ODD}) or table.has({**THREE, **ODD}) or bare
+    named = table.has({**KEPT, **ODD}) or table.has({**THREE, **ODD})
+    return named or three_bare_columns(table)
 
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read the two that were kept and the odd one, or the three shown and the odd one."""
-    if table.header is not None and options.odd is not None:
+    if "odd" in table.origin and options.odd is not None:
+        table.notes.append("columns= names the odd one, so that odd= is not used")
+    elif table.header is not None and options.odd is not None:
         raise ReadError(
             f"{table.path}: odd= is for three columns without names, but the columns are "
             f"{table.shown_header()}; leave it out, or name the odd one in columns="
         )
     if table.header is None:
-        first_row_is_data(table, ("first", "second", "odd"))
-        items = table.distinct_items(_order(table, options.odd))
+        order = _order(table, options.odd)
+        roles = dict(zip(order, ("first", "second", "odd"), strict=True))
+        first_row_is_data(table, tuple(roles[place] for place in range(3)))
+        items = table.distinct_items(order)
     elif table.has({**THREE, **ODD}):
         items = one_of_three(table, options, ODD)
     else:

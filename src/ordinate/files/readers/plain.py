@@ -11,7 +11,6 @@ from ordinate.files.readers._layout import (
     Options,
     extras,
     first_row_is_data,
-    image_paths,
     participants,
     three_bare_columns,
 )
@@ -24,7 +23,7 @@ RESPONSE = ("response", "choice", "winner")
 
 def matches(table: Table) -> bool:
     """Three columns by name, or three columns of a file without names."""
-    return table.has(ROLES) or (three_bare_columns(table) and not image_paths(table))
+    return table.has(ROLES) or three_bare_columns(table)
 
 
 def parse(table: Table, options: Options) -> Triplets:
