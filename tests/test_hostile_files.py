@@ -1,5 +1,8 @@
 """Files that nobody would write on purpose, and remedies that are taken at their word."""
 
+import struct
+
+import numpy as np
 import pytest
 
 from ordinate import readers
@@ -35,3 +38,31 @@ def test_a_remedy_puts_the_odd_one_where_it_was_said_to_be(tmp_path, odd, place)
         row[place] for row in (("ant", "bee", "cod"), ("dab", "eel", "fox"))
     }
     assert any("odd= is not used" in note for note in reading.notes)
+
+
+def test_empty_arrays_of_any_width_are_no_rows(tmp_path):
+    np.save(tmp_path / "wide.npy", np.empty((0, 1 << 40), np.int8))
+    with pytest.raises(readers.ReadError, match=r"an array of shape \(0, 1099511627776\)"):
+        readers.read(tmp_path / "wide.npy")
+    # Two billion lines of no characters each, as MATLAB writes them.
+    flags, name = struct.pack("<4I", 6, 8, 4, 0), struct.pack("<2I8s", 1, 1, b"t")
+    shape, no_text = struct.pack("<2I2i", 5, 8, 2**31 - 1, 0), struct.pack("<2I", 4, 0)
+    matrix = flags + shape + name + no_text
+    header = b"MATLAB 5.0".ljust(124) + b"\x00\x01IM"
+    (tmp_path / "lines.mat").write_bytes(header + struct.pack("<2I", 14, len(matrix)) + matrix)
+    with pytest.raises(readers.ReadError, match=r"an array of shape \(0,\)"):
+        readers.read(tmp_path / "lines.mat")
+
+
+def test_a_header_may_be_longer_than_the_sample(tmp_path):
+    path = tmp_path / "wide.csv"
+    more = [f"question_number_{k}" for k in range(6000)]
+    rows = [["anchor", "near", "far", *more], ["ant", "bee", "cod", *["1"] * len(more)]]
+    path.write_text("".join(f"{','.join(row)}\n" for row in rows))
+    assert triples(readers.read(path)) == [("ant", "bee", "cod")]
+
+
+def test_lines_may_end_as_on_an_old_macintosh(tmp_path):
+    path = tmp_path / "mac.csv"
+    path.write_bytes(b"anchor,near,far\rant,bee,cod\rbee,cod,ant\r")
+    assert triples(readers.read(path)) == [("ant", "bee", "cod"), ("bee", "cod", "ant")]

@@ -73,7 +73,11 @@ def _columns(shown: str, columns: dict) -> Table:
 
 def read_text(shown: str, content: bytes) -> Table:
     """Read fields between delimiters; whether line 1 is a header is left open."""
-    delimiter, n_columns = _delimiter(shown, content[:SAMPLE_BYTES].decode(errors="ignore"))
+    if b"\n" not in content:
+        content = content.replace(b"\r", b"\n")  # as Excel for Macintosh ends lines
+    end = content.find(b"\n", SAMPLE_BYTES)  # the first line is never cut, however long
+    sample = content if end < 0 else content[: end + 1]
+    delimiter, n_columns = _delimiter(shown, sample.decode(errors="ignore"))
     content, unused = _without_unused_names(content, delimiter, n_columns)
     quoted = b'"' in content
     # Arrow takes each blank for a delimiter; the substitution is slow, so only where needed.
@@ -148,7 +152,7 @@ def _delimiter(shown: str, sample: str) -> tuple[str, int]:
             io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=blank
         )
         rows = [row for row, _ in zip(records, range(SAMPLE_ROWS), strict=False) if row]
-        # The sample may end within a line.
+        # The sample may end within quotes.
         rows = rows[:-1] if len(rows) > 2 else rows
         if rows and len(rows[0]) >= 2:
             share = np.mean([len(row) == len(rows[0]) for row in rows])
