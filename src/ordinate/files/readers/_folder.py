@@ -70,7 +70,8 @@ def _readable(folder: Path) -> tuple[list[Path], list[str]]:
 
 def _together(shown: str, tables: list[Table]) -> Table:
     """Put tables below each other: by the names of their columns, or by position without names."""
-    names = [Path(table.path).name for table in tables]
+    # Files name participants: what is not UTF-8 in a name is written as an escape.
+    names = [Path(table.path).name.encode("utf-8", "backslashreplace").decode() for table in tables]
     notes: list[str] = []
     header: list[str] | None = None
     if _have_names(shown, names, tables):
