@@ -1,11 +1,12 @@
 """Files that nobody would write on purpose, and remedies that are taken at their word."""
 
+import os
 import struct
 
 import numpy as np
 import pytest
 
-from ordinate import readers
+from ordinate import ondisk, readers
 
 
 def triples(reading):
@@ -66,3 +67,11 @@ def test_lines_may_end_as_on_an_old_macintosh(tmp_path):
     path = tmp_path / "mac.csv"
     path.write_bytes(b"anchor,near,far\rant,bee,cod\rbee,cod,ant\r")
     assert triples(readers.read(path)) == [("ant", "bee", "cod"), ("bee", "cod", "ant")]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without named pipes")
+def test_pipes_are_refused_instead_of_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert ondisk.find(tmp_path / "pipe.csv") is None
+    with pytest.raises(readers.ReadError, match="is a pipe or a device"):
+        readers.read(tmp_path / "pipe.csv")

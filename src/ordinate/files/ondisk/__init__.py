@@ -90,6 +90,8 @@ def find(
         return data
     if not isinstance(data, (str, os.PathLike)):
         return None
+    if not (os.path.isfile(data) or os.path.isdir(data)):
+        return None  # opening a pipe waits for somebody to write
     grouped = open_grouped(Path(data))
     if grouped is not None:
         return GroupedTriplets(grouped, n_items, memory_limit)
