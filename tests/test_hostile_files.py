@@ -1,12 +1,14 @@
 """Files that nobody would write on purpose, and remedies that are taken at their word."""
 
 import os
+import shlex
 import struct
 
 import numpy as np
 import pytest
 
 from ordinate import ondisk, readers
+from ordinate.cli import _shell
 
 
 def triples(reading):
@@ -75,3 +77,10 @@ def test_pipes_are_refused_instead_of_waited_for(tmp_path):
     assert ondisk.find(tmp_path / "pipe.csv") is None
     with pytest.raises(readers.ReadError, match="is a pipe or a device"):
         readers.read(tmp_path / "pipe.csv")
+
+
+@pytest.mark.parametrize("name", ["first\nitem", "a, b", 'the "one"', "x\r\ny", "p=q"])
+def test_columns_of_any_name_can_be_pasted(name):
+    columns = {"anchor": name, "near": "b"}
+    _, text = shlex.split(_shell.as_command_line({"columns": columns}))
+    assert _shell.columns(text) == columns
