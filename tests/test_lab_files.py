@@ -138,7 +138,7 @@ def test_where_odd_was_told_the_header_is_asked_about_with_it(tmp_path):
     path = tmp_path / "odd.csv"
     path.write_text("q,r,s\ncod,cat,lynx\nbus,cat,cod\n")
     reading = pasted(path, "'odd': 'q'", odd="first")
-    assert "odd=first is not needed: columns= names the odd one" in reading.notes
+    assert "the odd one is in the column that is named for it" in reading.notes
     rows = reading.triplets.items[reading.triplets.rows].tolist()
     assert rows[0] == ["cat", "lynx", "cod"]
 

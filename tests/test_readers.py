@@ -407,7 +407,7 @@ def test_a_first_line_that_may_be_a_header_is_asked_about(tmp_path):
     with pytest.raises(ReadError, match=r"line 1 .* may be a header or data.* 'far': 2}"):
         read(path, layout="plain")
     with pytest.raises(ReadError, match="may be a header"):
-        read(path, layout="odd_one_out")
+        read(path, odd="last")
 
 
 INCOMPLETE = [

@@ -4,11 +4,12 @@ What was there before stays until the new is complete. A folder is replaced only
 everything in it, according to a mark inside it.
 """
 
+import ctypes
 import errno
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ordinate._base.messages import Message, Option
@@ -72,6 +73,8 @@ def check_replaceable(path: str | os.PathLike, force: bool) -> None:
         raise FileExistsError(f"{path} is a file: name a folder")
     if os.path.ismount(path):
         raise FileExistsError(f"{path} is a mount point, which cannot be replaced: name another")
+    if Path.cwd().is_relative_to(path.resolve()):
+        raise FileExistsError(f"{path} is or holds the folder you are in: name another")
     foreign = sorted(_entries(path) - _marked(path))
     if foreign:
         raise FileExistsError(
@@ -118,15 +121,36 @@ def _scratch(path: Path) -> Iterator[Path]:
 
 
 def _put_in_place_of(path: Path, new: Path, before: Path) -> None:
-    """Rename a folder to a name that is taken; what has the name comes back if that fails."""
-    path.rename(before)
+    """Give a folder a name that is taken; what has the name comes back if that fails.
+
+    In one step where the system can: there is no moment at which a kill leaves neither.
+    """
+    old = before
     try:
-        # Once more, now that nobody can add anything to it.
-        check_replaceable(before, force=True)
-        new.rename(path)
+        if _swap(new, path):
+            old = new
+        else:
+            with suppress(FileNotFoundError):  # another process has just taken it away
+                path.rename(old)
+        if old.exists():
+            # Once more, now that nobody can add anything to it.
+            check_replaceable(old, force=True)
+        if old is before:
+            _put_if_free(new, path)
     except BaseException:
-        before.rename(path)
+        if old.exists() and not _swap(old, path) and not path.exists():
+            old.rename(path)
         raise
+
+
+def _swap(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step, and tell whether that was possible."""
+    try:
+        rename = ctypes.CDLL(None).renameat2  # Linux alone has it
+    except (AttributeError, OSError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
 
 
 def _put_if_free(new: Path, path: Path) -> None:
@@ -140,7 +164,7 @@ def _put_if_free(new: Path, path: Path) -> None:
         if not path.exists():
             new.rename(path)  # a disk that has no links
             return
-        kept = Path(tempfile.mkdtemp(dir=path.parent, prefix=f"{path.name}-")) / path.name
+        kept = Path(tempfile.mkdtemp(dir=path.parent, prefix=f"{path.name[:40]}-")) / path.name
         new.rename(kept)
         raise FileExistsError(
             f"{path} appeared in the meantime, and stays as it is: the result is in {kept}"

@@ -169,8 +169,8 @@ def _option_of(name: str, value: Any) -> str:
         value = [f"{key}={entry}" for key, entry in value.items()]
     if isinstance(value, (list, tuple)):
         text = io.StringIO()
-        csv.writer(text, lineterminator="").writerow(value)
-        value = text.getvalue()
+        csv.writer(text).writerow(value)  # quotes line ends, since a row ends in one
+        value = text.getvalue().removesuffix("\r\n")
     return f"{option} {shlex.quote(str(value))}"
 
 
@@ -272,7 +272,7 @@ def stages(total: int, quiet: bool) -> Iterator[Stages]:
 def pairs(option: str, text: str, example: str) -> list[tuple[str, str]]:
     """Read ``a=b,c=d``; what holds a comma stands in double quotes, as in ``"a=b, c",d=e``."""
     found = []
-    for part in next(csv.reader([text], skipinitialspace=True), []):
+    for part in next(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), []):
         left, _, right = (piece.strip() for piece in part.partition("="))
         if not left or not right:
             raise CommandError(f"{option} {text!r}: write {example}", WRONG_USE)

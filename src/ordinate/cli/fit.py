@@ -257,4 +257,5 @@ def report(
     if held_out is not None:
         accuracy = beside_chance(held_out["accuracy"], held_out["error"])
         typer.echo(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
-    typer.echo(f"{folder}/: {', '.join(FILES)}")
+    written = [name for name in FILES if (folder / name).exists()]
+    typer.echo(f"{folder}/: {', '.join(written)}")

@@ -338,7 +338,8 @@ def _pictures(folder: Path, labels: list[str]) -> dict[str, Path]:
     """Pictures whose name, with or without its ending, is a label or a label's last part."""
     if not folder.is_dir():
         raise shell.CommandError(f"--images {folder}: there is no such folder", shell.UNREADABLE)
-    files = {p.name: p for p in sorted(folder.iterdir()) if p.suffix.lower() in PICTURES}
+    found_there = (p for p in sorted(folder.iterdir()) if p.is_file())
+    files = {p.name: p for p in found_there if p.suffix.lower() in PICTURES}
     files |= {p.stem: p for p in files.values()}
     found = {}
     for label in labels:
@@ -360,11 +361,10 @@ def _pictures(folder: Path, labels: list[str]) -> dict[str, Path]:
 
 def _check_picture(path: Path) -> None:
     """Find out before a long fit whether a picture can be drawn."""
-    from PIL import Image
+    from ordinate.figures.drawing import thumbnail
 
     try:
-        with Image.open(path) as picture:
-            picture.verify()
+        thumbnail(path, 1)
     except Exception as error:
         raise shell.CommandError(f"{path} is not a picture: {error}", shell.UNREADABLE) from None
 

@@ -41,6 +41,7 @@ def write_model(path: Path, model: Embedder) -> None:
         "method": type(model).__name__,
         "parameters": parameters,
         "labels": _kind(model.items_),
+        "shape": list(model.embedding_.shape),
         "fitted": found,
         "not_kept": sorted(no_parameters + not_found),
     }
@@ -91,7 +92,7 @@ def load(folder: str | os.PathLike) -> Embedder:
         raise ValueError(
             f"{folder} holds no {MODEL}: give a folder of model.save or of `ordinate fit`"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / MODEL} cannot be read: {error}") from None
     table = read_map(folder / MAP)
     try:
@@ -104,10 +105,17 @@ def load(folder: str | os.PathLike) -> Embedder:
         if not (isinstance(kind, type) and issubclass(kind, Embedder)):
             raise ValueError(f"there is no method {record['method']!r}")
         model = kind(**record["parameters"])
-        for name, value in record["fitted"].items():
+        for name, value in dict(record["fitted"]).items():
+            if not name.endswith("_") or name.startswith("_") or hasattr(kind, name):
+                raise ValueError(f"a fit finds nothing called {name!r}")
             setattr(model, name, np.array(value) if isinstance(value, list) else value)
         model.items_ = _labels(table.labels, record["labels"])
-    except (KeyError, TypeError, ValueError) as error:
+        if record["shape"] != list(table.points.shape):
+            raise ValueError(
+                f"it says that the map is {record['shape']}, items and dimensions, but {MAP} has "
+                f"{list(table.points.shape)}"
+            )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{folder / MODEL} is no model: {error}") from error
     model.embedding_ = table.points
     return model
@@ -145,6 +153,8 @@ def _kind(labels: np.ndarray) -> str:
 def _labels(texts: list[str], kind: str) -> np.ndarray:
     if kind == "integers":
         return np.array([int(text) for text in texts], np.int64)
+    if kind != "texts":
+        raise ValueError(f"labels are integers or texts, not {kind!r}")
     labels = np.empty(len(texts), object)
     labels[:] = texts
     return labels

@@ -21,6 +21,8 @@ MARKERS = ("o", "s", "^", "D")
 GREY, OTHER = "#B3B3B3", "#777777"  # missing; categories beyond those named
 MOST_CATEGORIES = 12
 WHITE = 240  # and brighter, of 255: compressed pictures are rarely quite white
+# What pictures may be: Pillow opens more, some of them by running other programs.
+PICTURE_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 LEAST_LEFT = 0.02  # of a picture whose background is taken away
 
 
@@ -66,7 +68,7 @@ def read_column(name: str, values: Any, n: int) -> Column:
     given = check_length(name, _plain(values), n)
     missing = np.array([is_missing(value) for value in given.tolist()], dtype=bool)
     present = given[~missing].tolist()
-    if present and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in present):
+    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in present):
         numbers = np.full(n, np.nan)
         numbers[~missing] = present
         numbers[~np.isfinite(numbers)] = np.nan
@@ -140,7 +142,7 @@ def thumbnail(image: Any, side: int) -> Any:
     elif hasattr(image, "__array__") or isinstance(image, list):
         picture = Image.fromarray(_bytes(np.asarray(image)))
     else:
-        with Image.open(image) as opened:
+        with Image.open(image, formats=PICTURE_FORMATS) as opened:
             opened.draft("RGB", (side, side))
             picture = opened.convert("RGBA" if opened.mode in ("RGBA", "LA", "P") else "RGB")
     picture.thumbnail((side, side), Image.Resampling.LANCZOS)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 # Characters that XML, and with it SVG, does not allow, and others without a shape. Space is left
 # to those who wrap lines.
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 # They have boxes or parts of formulas in place of letters.
 NOT_FOR_TEXT = re.compile(r"Last Resort|cm[a-z]+10|STIXSize|STIXNonUnicode|DejaVu Sans Display")
 

@@ -150,7 +150,8 @@ def _fill(title: str, data: dict[str, Any]) -> str:
     for part in rest:  # split once, so that braces in the data are never taken for places
         name, after = part.split("}}", 1)
         pieces += [parts[name], after]
-    return "".join(pieces)
+    # Lone surrogates, as in file names that are not UTF-8, cannot be written to a file.
+    return "".join(pieces).encode("utf-8", "replace").decode("utf-8")
 
 
 def _json(data: Any) -> str:
@@ -158,8 +159,7 @@ def _json(data: Any) -> str:
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    # Lone surrogates, as in file names that are not UTF-8, cannot be written to a file.
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def _hide_unplaced(X: np.ndarray) -> np.ndarray:

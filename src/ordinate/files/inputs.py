@@ -180,6 +180,8 @@ def _of_path(
 
 def _streamable(path: Path, n_items: int | None, memory_limit: Any) -> TripletFile | None:
     """Open what can be streamed; None for all else, of which readers know what to say."""
+    if not (path.is_file() or path.is_dir()):
+        return None  # opening a pipe waits for somebody to write
     grouped = open_grouped(path)
     if grouped is not None:
         return GroupedTriplets(grouped, n_items, memory_limit)

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -123,18 +124,21 @@ def read_map(path: str | os.PathLike) -> MapFile:
         raise ValueError(f"{path}: there is no such file") from None
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path} is not a map: {str(error).splitlines()[0]}") from None
-    names = [f"{DIMENSION}{k}" for k in range(1, table.num_columns + 1)]
-    names = [name for name in names if name in table.column_names]
-    if "label" not in table.column_names or not names:
+    found = [n for n in table.column_names if re.fullmatch(rf"{DIMENSION}[0-9]+", n)]
+    names = [f"{DIMENSION}{k}" for k in range(1, len(found) + 1)]
+    each_once = len({*table.column_names}) == table.num_columns and {*names} == {*found}
+    if "label" not in table.column_names or not (found and each_once and table.num_rows):
         raise ValueError(
-            f"{path} is not a map: it needs the columns label, dim1, dim2, ...; it has "
-            f"{', '.join(table.column_names)}"
+            f"{path} is not a map: it needs the columns label, dim1, dim2, ..., each once, and "
+            f"rows; it has {', '.join(table.column_names)} and {table.num_rows:,} rows"
         )
     columns = table.to_pydict()
     try:
         points = np.array([columns.pop(name) for name in names], dtype=float).T
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: coordinates must be numbers: {error}") from None
+    if np.isinf(points).any():
+        raise ValueError(f"{path}: coordinates must be finite numbers, or empty for no place")
     labels = columns.pop("label")
     if len(set(labels)) < len(labels):
         raise ValueError(f"{path}: some labels occur more than once")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate import __version__
-from ordinate._base.writing import whole_file
+from ordinate._base.writing import DiskFullError, whole_file
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
 from ordinate.estimators.saving import write_model
@@ -108,28 +108,54 @@ def write_run(
     more = columns | named | dict(looks.columns)
     write_map(folder / "embedding.csv", labels, model.embedding_, more)
     write_model(folder / "model.json", model)
+
+    def draw(looks: Looks) -> None:
+        figure = plot_map(
+            model.embedding_,
+            labels,
+            names=looks.names,
+            images=looks.images,
+            colour=looks.colour,
+            colour_name=looks.colour_name,
+            caption=caption(analysis, story),
+            **looks.drawing,
+        )
+        save(figure, folder / "embedding.png")
+        save(figure, folder / "embedding.svg")
+
+    def report(looks: Looks) -> None:
+        with whole_file(folder / "report.html") as path:
+            path.write_text(_page(analysis, story, looks, columns, labels), encoding="utf-8")
+
     tell("figure")
-    figure = plot_map(
-        model.embedding_,
-        labels,
-        names=looks.names,
-        images=looks.images,
-        colour=looks.colour,
-        colour_name=looks.colour_name,
-        caption=caption(analysis, story),
-        **looks.drawing,
-    )
-    save(figure, folder / "embedding.png")
-    save(figure, folder / "embedding.svg")
+    analysis.warnings.extend(_attempt("figure", draw, looks))
     tell("report")
-    with whole_file(folder / "report.html") as path:
-        path.write_text(_page(analysis, story, looks, columns, labels), encoding="utf-8")
+    analysis.warnings.extend(_attempt("report", report, looks))
     tell("record")
     record = describe(analysis, story)
     with whole_file(folder / "run.json") as path:
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
-        path.write_text(text + "\n", encoding="utf-8")
+        # Halves of characters, as in file names that are not UTF-8, become escapes of JSON.
+        path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     return record
+
+
+def _attempt(what: str, show: Callable[[Looks], None], looks: Looks) -> list[str]:
+    """Show the map, without what is in the way if need be: no fit is lost to a picture.
+
+    Returns what could not be shown.
+    """
+    told = []
+    for lost, tried in (("pictures, colours and names", looks), ("anything", Looks())):
+        try:
+            show(tried)
+        except DiskFullError:
+            raise
+        except Exception as error:
+            told.append(f"the {what} cannot show {lost}: {type(error).__name__}: {error}")
+        else:
+            break
+    return told
 
 
 def caption(analysis: Analysis, story: Story) -> str:

@@ -29,6 +29,8 @@ def load(path: Any, choice: str | None = None) -> Table:
     shown = os.fspath(path)
     try:
         file = Path(shown)
+        if file.exists() and not file.is_file():
+            raise ReadError(f"{shown} is a pipe or a device: save what it gives as a file first")
         name, content, choice = unpack(shown, file.name, file.read_bytes(), choice)
         if not content or content.isspace():
             raise ReadError(f"{shown}: the file is empty")

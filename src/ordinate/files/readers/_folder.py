@@ -82,7 +82,11 @@ def _within(folder: Path, file: Path) -> str:
 def _together(folder: Path, tables: list[Table]) -> Table:
     """Put tables below each other: by the names of their columns, or by position without names."""
     shown = str(folder)
-    names = [_within(folder, Path(table.path)) for table in tables]
+    # Files name participants: what is not UTF-8 in a name is written as an escape.
+    names = [
+        _within(folder, Path(table.path)).encode("utf-8", "backslashreplace").decode()
+        for table in tables
+    ]
     notes: list[str] = []
     header: list[str] | None = None
     if _have_names(shown, names, tables):

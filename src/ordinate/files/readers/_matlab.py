@@ -155,7 +155,7 @@ def _cells(values: list, shape: list[int]) -> np.ndarray | None:
 
 def _lines(text: str, shape: list[int]) -> np.ndarray:
     """Return the rows of an array of characters, which are padded with blanks."""
-    if len(shape) != 2 or shape[0] * shape[1] != len(text):
+    if len(shape) != 2 or shape[0] * shape[1] != len(text) or not text:
         return np.array([text.strip()] if text else [])
     rows = [text[k :: shape[0]].strip() for k in range(shape[0])]
     return np.array(rows)

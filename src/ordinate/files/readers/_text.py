@@ -94,11 +94,19 @@ def _columns(shown: str, columns: dict) -> Table:
     return table
 
 
+def _sample(content: bytes) -> str:
+    """Return the first lines, none of them cut, however long."""
+    end = content.find(b"\n", SAMPLE_BYTES)
+    return (content if end < 0 else content[: end + 1]).decode(errors="ignore")
+
+
 def read_text(shown: str, content: bytes) -> Table:
     """Read fields between delimiters; whether line 1 is a header is left open."""
-    n_above = _lines_above(content[:SAMPLE_BYTES].decode(errors="ignore").splitlines())
+    if b"\n" not in content:
+        content = content.replace(b"\r", b"\n")  # as Excel for Macintosh ends lines
+    n_above = _lines_above(_sample(content).splitlines())
     above, content = _cut_lines(content, n_above)
-    delimiter, n_columns = _delimiter(shown, content[:SAMPLE_BYTES].decode(errors="ignore"))
+    delimiter, n_columns = _delimiter(shown, _sample(content))
     content, notes = _header_as_wide_as_rows(content, delimiter, n_columns)
     if above:
         notes.insert(0, f"not read, since the table begins below: {above}")
@@ -213,7 +221,7 @@ def _delimiter(shown: str, sample: str) -> tuple[str, int]:
             io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=blank
         )
         rows = [row for row, _ in zip(records, range(SAMPLE_ROWS), strict=False) if row]
-        # The sample may end within a line.
+        # The sample may end within quotes.
         rows = rows[:-1] if len(rows) > 2 else rows
         if rows and len(rows[0]) >= 2:
             share = np.mean([len(row) == len(rows[0]) for row in rows])

@@ -15,6 +15,7 @@ from ordinate.files.readers._text import row_from_0, typed
 
 # A variable: an array, the fields of a struct, or None for what is not read.
 Variables = dict[str, Any]
+MOST_COLUMNS = 10_000  # an empty array of a damaged file may claim billions
 
 
 def read_npy(shown: str, file: Any) -> Table:
@@ -118,7 +119,8 @@ def _rows(shown: str, array: np.ndarray) -> Table:
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.names:
         return typed(shown, pa.table({name: array[name] for name in array.dtype.names}))
-    if array.ndim != 2 or array.dtype.kind not in "iufU":
+    wide = array.ndim == 2 and array.shape[1] > MOST_COLUMNS
+    if array.ndim != 2 or wide or array.dtype.kind not in "iufU":
         raise ReadError(
             f"{shown} holds an array of shape {array.shape} and type {array.dtype}; rows of ids, "
             "shape (m, 3), can be read"

@@ -12,7 +12,6 @@ from ordinate.files.readers._layout import (
     Options,
     extras,
     first_row_is_data,
-    image_paths,
     three_bare_columns,
 )
 from ordinate.files.readers._names import THREE, wide_three
@@ -39,14 +38,14 @@ ODD_REMEDIES = (
 
 def matches(table: Table) -> bool:
     """A column for the odd one, or three columns of a file without names."""
-    bare = three_bare_columns(table) and not image_paths(table)
-    return table.has({**KEPT, **ODD}) or table.has({**THREE, **ODD}) or bare
+    named = table.has({**KEPT, **ODD}) or table.has({**THREE, **ODD})
+    return named or three_bare_columns(table)
 
 
 def parse(table: Table, options: Options) -> Triplets:
     """Read the two that were kept and the odd one, or the three shown and the odd one."""
     if "odd" in table.origin and options.odd is not None:
-        table.notes.append(f"odd={options.odd} is not needed: columns= names the odd one")
+        table.notes.append("the odd one is in the column that is named for it")
     elif table.header is not None and options.odd is not None:
         raise ReadError(
             Message(

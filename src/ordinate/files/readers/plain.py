@@ -12,7 +12,6 @@ from ordinate.files.readers._layout import (
     Options,
     extras,
     first_row_is_data,
-    image_paths,
     participants,
     three_bare_columns,
 )
@@ -27,7 +26,7 @@ BARE = tuple(ROLES), "anchor, near, far"
 
 def matches(table: Table) -> bool:
     """Three columns by name, or three columns of a file without names."""
-    return table.has(ROLES) or (three_bare_columns(table) and not image_paths(table))
+    return table.has(ROLES) or three_bare_columns(table)
 
 
 def parse(table: Table, options: Options) -> Triplets:
