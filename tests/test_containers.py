@@ -18,7 +18,8 @@ from scipy import sparse
 from scipy.io import savemat
 from test_readers import FIXTURES, FOLDER, named, write
 
-from ordinate.files.readers import ReadError, _packed, read
+from ordinate.files.formats import packed as _packed
+from ordinate.files.readers import ReadError, read
 
 ROWS = np.array([[1, 2, 3], [4, 3, 1]])
 

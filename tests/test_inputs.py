@@ -289,7 +289,7 @@ def calls(monkeypatch):
 
     from ordinate.data import triplets
     from ordinate.files import inputs
-    from ordinate.files.readers import _files
+    from ordinate.files.formats import files as _files
 
     for place, name in (
         (_files, "load"),

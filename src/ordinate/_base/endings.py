@@ -8,6 +8,7 @@ ENDINGS = (
     *(".gz", ".zip"),
 )
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+IMAGES = (*PICTURES, ".svg")  # that labels may name, whether or not they can be drawn
 
 
 def stem(name: str) -> str:

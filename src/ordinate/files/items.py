@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ordinate._base.endings import PICTURES
+from ordinate.files.formats.cells import MISSING, WHOLE, normal
+from ordinate.files.formats.files import load
 from ordinate.files.readers import ReadError
-from ordinate.files.readers._cells import MISSING, WHOLE, normal
-from ordinate.files.readers._files import load
 
 # Of stimuli that labels may name; any other ending may be part of a name, as in "v1.0".
 MEDIA = (

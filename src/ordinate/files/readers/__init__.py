@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.folder import load
+from ordinate.files.formats.table import DROPPABLE, Table
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.stored import GroupedTriplets
 from ordinate.files.readers import (
@@ -29,13 +32,10 @@ from ordinate.files.readers import (
 )
 from ordinate.files.readers._choice import ITEM, PLACES
 from ordinate.files.readers._cleaning import as_marks, clean
-from ordinate.files.readers._errors import ReadError, Remedy
 from ordinate.files.readers._find import check_roles, find
-from ordinate.files.readers._folder import load
 from ordinate.files.readers._layout import Layout, Options, note_files
 from ordinate.files.readers._names import WEIGHT
 from ordinate.files.readers._spellings import refuse_two_spellings
-from ordinate.files.readers._table import DROPPABLE, Table
 
 for _public in (ReadError, Remedy):
     _public.__module__ = __name__  # where users find it

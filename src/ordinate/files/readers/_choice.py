@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from ordinate._base.messages import Message, Option
-from ordinate.files.readers._cells import WHOLE, distinct
-from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.formats.cells import WHOLE, distinct
+from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.table import Items, Table
 from ordinate.files.readers._layout import Options
-from ordinate.files.readers._table import Items, Table
 
 PLACES = ("first", "second", "third")
 ITEM = "item"

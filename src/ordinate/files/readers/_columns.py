@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from ordinate._base.messages import Message, Option
-from ordinate.files.readers._errors import ReadError
-from ordinate.files.readers._table import Table, squeezed
+from ordinate.files.formats.errors import ReadError
+from ordinate.files.formats.table import Table, squeezed
 
 Columns = Mapping[str, str | int]
 

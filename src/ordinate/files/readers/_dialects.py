@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordinate.files.readers._cells import distinct, is_list
+from ordinate.files.formats.cells import distinct, is_list
+from ordinate.files.formats.table import Table, squeezed
 from ordinate.files.readers._columns import numbered_stems, without_prefix
-from ordinate.files.readers._table import Table, squeezed
 
 IMAGE = re.compile(r"<(?:img|video|audio|source)\b[^>]*?\bsrc\s*=\s*(['\"]?)([^'\" >]+)\1", re.I)
 # The columns that jsPsych adds to every row; two of them tell that it wrote the file.

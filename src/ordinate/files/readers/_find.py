@@ -6,10 +6,12 @@ from dataclasses import replace
 from itertools import chain
 
 from ordinate._base.messages import Message, Option
+from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.table import Table
+from ordinate.files.formats.text import NO_COLUMNS
 from ordinate.files.readers import odd_one_out, plain
 from ordinate.files.readers._columns import Columns, mapped, numbered_stems
 from ordinate.files.readers._dialects import tidy
-from ordinate.files.readers._errors import ReadError, Remedy
 from ordinate.files.readers._layout import (
     Layout,
     Options,
@@ -21,8 +23,6 @@ from ordinate.files.readers._layout import (
 from ordinate.files.readers._missing import best_fits
 from ordinate.files.readers._names import OPTIONAL, core
 from ordinate.files.readers._propose import may_hold, proposals
-from ordinate.files.readers._table import Table
-from ordinate.files.readers._text import NO_COLUMNS
 
 # What settles the meaning of three columns without names.
 CHOICES = {

@@ -8,16 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordinate._base.endings import stem
+from ordinate._base.endings import IMAGES, stem
 from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
-from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.table import Items, Roles, Table
 from ordinate.files.readers._names import PARTICIPANT
-from ordinate.files.readers._table import Items, Roles, Table
 
 # Rows that are looked at, and those below which nothing is concluded from all being numbers.
 SAMPLE_ROWS, ENOUGH = 2000, 10
-IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".svg", ".tif", ".tiff")
 
 
 @dataclass(frozen=True)

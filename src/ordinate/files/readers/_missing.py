@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from ordinate.files.readers._cells import normal
-from ordinate.files.readers._errors import Remedy
+from ordinate.files.formats.cells import normal
+from ordinate.files.formats.errors import Remedy
+from ordinate.files.formats.table import Roles
 from ordinate.files.readers._layout import Layout, nameable
 from ordinate.files.readers._names import OPTIONAL
-from ordinate.files.readers._table import Roles
 
 # Likeness that makes a name a slip of another: 'farr' and 'nera' are, 'bar' for 'far' is not.
 CUTOFF = 0.7

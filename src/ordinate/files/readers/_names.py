@@ -7,8 +7,8 @@ files and another in others: they count once the layout is known, or where only 
 import re
 from collections.abc import Mapping
 
-from ordinate.files.readers._cells import normal
-from ordinate.files.readers._table import Roles
+from ordinate.files.formats.cells import normal
+from ordinate.files.formats.table import Roles
 
 PARTICIPANT = (
     *("participant", "participant_id", "puid", "subject", "subject_id", "worker", "worker_id"),

@@ -5,9 +5,9 @@ import re
 import numpy as np
 
 from ordinate.data.triplets import Triplets
-from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.table import Table
 from ordinate.files.readers._propose import SHARED, words
-from ordinate.files.readers._table import Table
 
 # Fewer anchors than this may have such names by chance.
 ENOUGH = 3

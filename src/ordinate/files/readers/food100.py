@@ -1,9 +1,9 @@
 """The layout of food100: three image paths a line, ``anchor; near; far``, without a header."""
 
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.table import Table
 from ordinate.files.readers import plain
 from ordinate.files.readers._layout import Layout, Options, image_paths, three_bare_columns
-from ordinate.files.readers._table import Table
 
 
 def matches(table: Table) -> bool:

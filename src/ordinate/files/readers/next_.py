@@ -1,8 +1,8 @@
 """The CSV that NEXT writes: Center, Left, Right, Answer, Participant ID."""
 
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.table import Table
 from ordinate.files.readers._layout import Layout, Options
-from ordinate.files.readers._table import Table
 from ordinate.files.readers.response import by_winner
 
 ROLES = {"anchor": ("center",), "first": ("left",), "second": ("right",)}

@@ -5,8 +5,9 @@ import numpy as np
 from ordinate._base.messages import Message, Option
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.table import Items, Roles, Table
 from ordinate.files.readers._choice import chosen
-from ordinate.files.readers._errors import ReadError, Remedy
 from ordinate.files.readers._layout import (
     Layout,
     Options,
@@ -15,7 +16,6 @@ from ordinate.files.readers._layout import (
     three_bare_columns,
 )
 from ordinate.files.readers._names import THREE, wide_three
-from ordinate.files.readers._table import Items, Roles, Table
 
 ODD = {"odd": ("odd", "odd_one_out", "odd_one", "odd_item", "oddball", "most_different")}
 KEPT = {

@@ -6,7 +6,8 @@ import numpy as np
 
 from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
-from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.table import Items, Table
 from ordinate.files.readers._layout import (
     Layout,
     Options,
@@ -16,7 +17,6 @@ from ordinate.files.readers._layout import (
     three_bare_columns,
 )
 from ordinate.files.readers._names import ANSWER, WEIGHT, WIDE_PLAIN
-from ordinate.files.readers._table import Items, Table
 
 ROLES = {"anchor": ("anchor",), "near": ("near", "positive"), "far": ("far", "negative")}
 RESPONSE = ("response", "choice", "winner")

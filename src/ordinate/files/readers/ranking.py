@@ -4,8 +4,8 @@ import numpy as np
 
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.table import Table
 from ordinate.files.readers._layout import Layout, Options, extras
-from ordinate.files.readers._table import Table
 from ordinate.files.readers.selection import with_query
 
 QUERY = {"query": ("query",)}

@@ -7,8 +7,8 @@ alg_ident, the newer one sampler; items are named by their files where those col
 import numpy as np
 
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.table import Roles, Table
 from ordinate.files.readers._layout import Layout, Options, extras
-from ordinate.files.readers._table import Roles, Table
 from ordinate.files.readers.response import by_winner
 
 DIRECT = {"anchor": ("head",), "near": ("winner",), "far": ("loser",)}

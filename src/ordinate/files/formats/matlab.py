@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ordinate.files.readers._errors import ReadError
-from ordinate.files.readers._packed import CHUNK, refuse_too_large
+from ordinate.files.formats.errors import ReadError
+from ordinate.files.formats.packed import CHUNK, refuse_too_large
 
 VERSIONS = (b"MATLAB 5.0", b"MATLAB 7.3")
 HEADER = 128  # bytes before the variables

@@ -6,7 +6,7 @@ import re
 import zipfile
 
 from ordinate._base.memory import available_memory, in_words
-from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.formats.errors import ReadError, Remedy
 
 LAYERS = 3  # a zip file may hold itself
 SHARE = 4  # bytes that reading takes, about, for each byte of a file

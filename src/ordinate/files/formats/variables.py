@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ordinate.files.readers._errors import ReadError, Remedy
-from ordinate.files.readers._matlab import variables as matlab_variables
-from ordinate.files.readers._packed import refuse_too_large, unpacked_size
-from ordinate.files.readers._table import Table
-from ordinate.files.readers._text import row_from_0, typed
+from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.matlab import variables as matlab_variables
+from ordinate.files.formats.packed import refuse_too_large, unpacked_size
+from ordinate.files.formats.table import Table
+from ordinate.files.formats.text import row_from_0, typed
 
 # A variable: an array, the fields of a struct, or None for what is not read.
 Variables = dict[str, Any]

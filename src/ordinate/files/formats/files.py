@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
-from ordinate.files.readers import _sheets, _variables
-from ordinate.files.readers._errors import ReadError
-from ordinate.files.readers._matlab import is_mat
-from ordinate.files.readers._packed import is_npz, is_workbook, unpack
-from ordinate.files.readers._table import Table
-from ordinate.files.readers._text import JSON_LINES, read_json, read_text, typed
+from ordinate.files.formats import sheets, variables
+from ordinate.files.formats.errors import ReadError
+from ordinate.files.formats.matlab import is_mat
+from ordinate.files.formats.packed import is_npz, is_workbook, unpack
+from ordinate.files.formats.table import Table
+from ordinate.files.formats.text import JSON_LINES, read_json, read_text, typed
 
 KNOWN = "CSV, TSV, JSON, Parquet, Feather, Arrow, .xlsx, .mat, .npy and .npz"
 
@@ -53,11 +53,11 @@ def load(path: Any, choice: str | None = None) -> Table:
 def _table(shown: str, name: str, content: bytes, choice: str | None) -> Table:
     """Read a file that may hold several tables, else one of a single table."""
     if is_workbook(content):
-        return _sheets.read_workbook(shown, content, choice)
+        return sheets.read_workbook(shown, content, choice)
     if is_npz(content):
-        return _variables.read_npz(shown, content, choice)
+        return variables.read_npz(shown, content, choice)
     if is_mat(name, content):
-        return _variables.read_mat(shown, content, choice)
+        return variables.read_mat(shown, content, choice)
     if choice is not None:
         raise ReadError(
             f"{shown} holds a single table, so that {choice!r} chooses nothing: leave it out"
@@ -73,7 +73,7 @@ def _single(shown: str, name: str, content: bytes) -> Table:
     if content[:4] == b"\xff\xff\xff\xff":
         return typed(shown, pa.ipc.open_stream(pa.BufferReader(content)).read_all())
     if content[:6] == b"\x93NUMPY":
-        return _variables.read_npy(shown, io.BytesIO(content))
+        return variables.read_npy(shown, io.BytesIO(content))
     if content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise ReadError(
             f"{shown} is a workbook with a password, or of Excel before 2007 (.xls); save it as "

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordinate.files.readers._errors import ReadError
+from ordinate.files.formats.errors import ReadError
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")
 TRUE, FALSE = ("1", "true", "yes", "t", "y"), ("", "0", "false", "no", "f", "n")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ordinate._base.messages import Message
-from ordinate.files.readers._cells import (
+from ordinate.files.formats.cells import (
     FALSE,
     TRUE,
     WHOLE,
@@ -21,7 +21,7 @@ from ordinate.files.readers._cells import (
     number,
     plain_cells,
 )
-from ordinate.files.readers._errors import ReadError, Remedy
+from ordinate.files.formats.errors import ReadError, Remedy
 
 Roles = Mapping[str, Sequence[str]]
 

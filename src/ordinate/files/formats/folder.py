@@ -10,13 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordinate._base.endings import ENDINGS, stem
+from ordinate._base.endings import ENDINGS, IMAGES, stem
 from ordinate._base.writing import MARK
-from ordinate.files.readers import _files
-from ordinate.files.readers._cells import is_list, normal, plain_cells
-from ordinate.files.readers._errors import ReadError
-from ordinate.files.readers._layout import IMAGES
-from ordinate.files.readers._table import Files, Table
+from ordinate.files.formats import files as single
+from ordinate.files.formats.cells import is_list, normal, plain_cells
+from ordinate.files.formats.errors import ReadError
+from ordinate.files.formats.table import Files, Table
 
 ABOUT_FILES = ("readme", "license", "licence", "changelog", "citation")
 HIDDEN = (".", "~$")  # the second of Excel, while a workbook is open
@@ -25,7 +24,7 @@ HIDDEN = (".", "~$")  # the second of Excel, while a workbook is open
 def load(path: Any, choice: str | None = None) -> Table:
     """Read a file, or all files of a folder that can be read, as one table."""
     if not os.path.isdir(path):
-        return _files.load(path, choice)
+        return single.load(path, choice)
     folder = Path(path)
     files, notes = _readable(folder, sorted(folder.iterdir()))
     if not files and any(file.is_dir() for file in folder.iterdir()):
@@ -33,8 +32,8 @@ def load(path: Any, choice: str | None = None) -> Table:
         files, notes = _readable(folder, inside)
     if not files:
         told = "; ".join(notes) or "it is empty"
-        raise ReadError(f"{folder} holds no file that can be read ({told}); {_files.KNOWN} can")
-    tables = [_files.load(file, choice) for file in files]
+        raise ReadError(f"{folder} holds no file that can be read ({told}); {single.KNOWN} can")
+    tables = [single.load(file, choice) for file in files]
     table = tables[0] if len(tables) == 1 else _together(folder, tables)
     table.notes[:0] = notes
     return table

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from ordinate.files.readers._cells import column_of, normal
-from ordinate.files.readers._errors import ReadError
+from ordinate.files.formats.cells import column_of, normal
+from ordinate.files.formats.errors import ReadError
+from ordinate.files.formats.table import Table
 from ordinate.files.readers._names import PARTICIPANT
-from ordinate.files.readers._table import Table
 
 DELIMITERS = ("\t", ",", ";", "|", " ")
 SAMPLE_BYTES, SAMPLE_ROWS = 1 << 16, 50

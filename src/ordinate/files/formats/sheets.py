@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ordinate.files.readers._errors import ReadError, Remedy
-from ordinate.files.readers._packed import refuse_too_large, unpacked_size
-from ordinate.files.readers._table import Table
-from ordinate.files.readers._text import MOST_ABOVE
+from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.packed import refuse_too_large, unpacked_size
+from ordinate.files.formats.table import Table
+from ordinate.files.formats.text import MOST_ABOVE
 
 MOST_ROWS = 1 << 20  # of a sheet, in every Excel
 CELL = 16  # bytes that a cell counts for; it takes a few times as much

@@ -1,0 +1,1 @@
+"""From files of any format to tables of columns, which layouts give a meaning."""
