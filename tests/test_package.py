@@ -116,3 +116,27 @@ def test_threads_follow_the_environment(monkeypatch):
     assert n_threads() == 3
     monkeypatch.delenv("ORDINATE_THREADS")
     assert n_threads() >= 1
+
+
+def test_every_module_can_be_the_first_that_is_imported():
+    """No circle of imports hides behind an order in which it happens to work."""
+    code = """
+import sys
+from importlib import import_module
+from pathlib import Path
+
+root = Path(import_module("ordinate").__file__).parent
+for file in sorted(root.rglob("*.py")):
+    if "triton_" in file.parts or file.name == "__main__.py":
+        continue
+    name = ".".join(["ordinate", *file.relative_to(root).with_suffix("").parts])
+    for loaded in [name for name in sys.modules if name.split(".")[0] == "ordinate"]:
+        del sys.modules[loaded]
+    try:
+        import_module(name.removesuffix(".__init__"))
+    except ImportError as error:
+        if "numba" not in str(error) and "torch" not in str(error):
+            print(name, error)
+"""
+    result = run_python(code)
+    assert (result.stdout, result.returncode) == ("", 0), result.stderr

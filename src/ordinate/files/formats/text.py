@@ -12,8 +12,8 @@ import pyarrow.csv
 
 from ordinate.files.formats.cells import column_of, normal
 from ordinate.files.formats.errors import ReadError
+from ordinate.files.formats.names import PARTICIPANT
 from ordinate.files.formats.table import Table
-from ordinate.files.readers._names import PARTICIPANT
 
 DELIMITERS = ("\t", ",", ";", "|", " ")
 SAMPLE_BYTES, SAMPLE_ROWS = 1 << 16, 50

@@ -15,6 +15,7 @@ from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.folder import load
+from ordinate.files.formats.names import WEIGHT
 from ordinate.files.formats.table import DROPPABLE, Table
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.stored import GroupedTriplets
@@ -34,7 +35,6 @@ from ordinate.files.readers._choice import ITEM, PLACES
 from ordinate.files.readers._cleaning import as_marks, clean
 from ordinate.files.readers._find import check_roles, find
 from ordinate.files.readers._layout import Layout, Options, note_files
-from ordinate.files.readers._names import WEIGHT
 from ordinate.files.readers._spellings import refuse_two_spellings
 
 for _public in (ReadError, Remedy):

@@ -9,9 +9,9 @@ import pyarrow as pa
 from ordinate._base.messages import Message, Option
 from ordinate.files.formats.cells import FALSE, TRUE, distinct, normal
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.names import CHECK, OPTIONAL, PARTICIPANT, RESPONSE_TIME, TIMEOUT
 from ordinate.files.formats.table import Table, squeezed
 from ordinate.files.readers._layout import Layout, Options, files_as_participants
-from ordinate.files.readers._names import CHECK, OPTIONAL, PARTICIPANT, RESPONSE_TIME, TIMEOUT
 
 # What marks a check trial in any column, alone or with words that may go with it.
 MARKS = {"check", "checks", "catch", "validation"}

@@ -7,6 +7,7 @@ from itertools import chain
 
 from ordinate._base.messages import Message, Option
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.names import OPTIONAL, core
 from ordinate.files.formats.table import Table
 from ordinate.files.formats.text import NO_COLUMNS
 from ordinate.files.readers import odd_one_out, plain
@@ -21,7 +22,6 @@ from ordinate.files.readers._layout import (
     three_bare_columns,
 )
 from ordinate.files.readers._missing import best_fits
-from ordinate.files.readers._names import OPTIONAL, core
 from ordinate.files.readers._propose import may_hold, proposals
 
 # What settles the meaning of three columns without names.

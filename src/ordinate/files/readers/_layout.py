@@ -12,8 +12,8 @@ from ordinate._base.endings import IMAGES, stem
 from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.names import PARTICIPANT
 from ordinate.files.formats.table import Items, Roles, Table
-from ordinate.files.readers._names import PARTICIPANT
 
 # Rows that are looked at, and those below which nothing is concluded from all being numbers.
 SAMPLE_ROWS, ENOUGH = 2000, 10

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from ordinate.files.formats.cells import normal
 from ordinate.files.formats.errors import Remedy
+from ordinate.files.formats.names import OPTIONAL
 from ordinate.files.formats.table import Roles
 from ordinate.files.readers._layout import Layout, nameable
-from ordinate.files.readers._names import OPTIONAL
 
 # Likeness that makes a name a slip of another: 'farr' and 'nera' are, 'bar' for 'far' is not.
 CUTOFF = 0.7

@@ -5,10 +5,10 @@ from itertools import combinations, pairwise
 
 from ordinate.files.formats.cells import is_missing
 from ordinate.files.formats.errors import Remedy
+from ordinate.files.formats.names import OPTIONAL, SAID, SAID_FAR
 from ordinate.files.formats.table import Table, squeezed
 from ordinate.files.readers._columns import numbered_stems
 from ordinate.files.readers._layout import Layout
-from ordinate.files.readers._names import OPTIONAL, SAID, SAID_FAR
 
 SAMPLE_ROWS = 2000
 # Columns of items share most of their values, and have more of them than codes have.

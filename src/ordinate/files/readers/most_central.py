@@ -2,9 +2,9 @@
 
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.names import THREE, wide_three
 from ordinate.files.formats.table import Table
 from ordinate.files.readers._layout import Layout, Options, extras
-from ordinate.files.readers._names import THREE, wide_three
 from ordinate.files.readers.odd_one_out import one_of_three
 
 CENTRE = {

@@ -6,6 +6,7 @@ from ordinate._base.messages import Message, Option
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.names import THREE, wide_three
 from ordinate.files.formats.table import Items, Roles, Table
 from ordinate.files.readers._choice import chosen
 from ordinate.files.readers._layout import (
@@ -15,7 +16,6 @@ from ordinate.files.readers._layout import (
     first_row_is_data,
     three_bare_columns,
 )
-from ordinate.files.readers._names import THREE, wide_three
 
 ODD = {"odd": ("odd", "odd_one_out", "odd_one", "odd_item", "oddball", "most_different")}
 KEPT = {

@@ -7,6 +7,7 @@ import numpy as np
 from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.names import ANSWER, WEIGHT, WIDE_PLAIN
 from ordinate.files.formats.table import Items, Table
 from ordinate.files.readers._layout import (
     Layout,
@@ -16,7 +17,6 @@ from ordinate.files.readers._layout import (
     participants,
     three_bare_columns,
 )
-from ordinate.files.readers._names import ANSWER, WEIGHT, WIDE_PLAIN
 
 ROLES = {"anchor": ("anchor",), "near": ("near", "positive"), "far": ("far", "negative")}
 RESPONSE = ("response", "choice", "winner")

@@ -4,10 +4,10 @@ import numpy as np
 
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.names import CLEAR_ANCHORS, WIDE_PAIRS
 from ordinate.files.formats.table import Roles, Table
 from ordinate.files.readers._choice import chosen
 from ordinate.files.readers._layout import Layout, Options, extras
-from ordinate.files.readers._names import CLEAR_ANCHORS, WIDE_PAIRS
 
 ROLES = {
     "anchor": ("anchor", "a", "target"),

@@ -6,9 +6,9 @@ import numpy as np
 
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.names import WIDE_NEAREST
 from ordinate.files.formats.table import Items, Table
 from ordinate.files.readers._layout import Layout, Options, extras
-from ordinate.files.readers._names import WIDE_NEAREST
 
 QUERY = {"query": ("query",)}
 SHOWN, CHOSEN, ORDERED = ("shown",), ("chosen", "selected"), ("reference",)

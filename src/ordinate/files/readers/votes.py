@@ -4,9 +4,9 @@ import numpy as np
 
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.names import WIDE_VOTES
 from ordinate.files.formats.table import Table
 from ordinate.files.readers._layout import Layout, Options, extras
-from ordinate.files.readers._names import WIDE_VOTES
 
 ROLES = {"anchor": ("anchor", "a"), "first": ("first", "b"), "second": ("second", "c")}
 VOTES = {"votes_first": ("votes_first",), "votes_second": ("votes_second",)}
