@@ -1,4 +1,4 @@
-"""Random inputs for hypothesis."""
+"""What tests share: random inputs for hypothesis, and estimators with a seed."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -12,3 +12,9 @@ def triplet_rows(draw, max_items=12, max_rows=60):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     rows = np.array([rng.choice(n_items, 3, replace=False) for _ in range(n_rows)])
     return rows, n_items
+
+
+def seeded(estimator, **options):
+    """An estimator with seed 0, if it is random at all."""
+    seed = {"random_state": 0} if "random_state" in estimator().get_params() else {}
+    return estimator(**seed, **options)

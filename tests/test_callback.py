@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from strategies import seeded
 
 from ordinate import (
     CKL,
@@ -38,7 +39,7 @@ def triplets():
 def fit(estimator, triplets, **options):
     """Fit with a callback; return the model and the steps it was told of."""
     steps = []
-    model = estimator(random_state=0, callback=steps.append, **options)
+    model = seeded(estimator, callback=steps.append, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(triplets), steps
@@ -65,7 +66,7 @@ def test_it_changes_nothing(estimator, triplets):
     told, _ = fit(estimator, triplets, max_iter=20)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        alone = estimator(random_state=0, max_iter=20).fit(triplets)
+        alone = seeded(estimator, max_iter=20).fit(triplets)
     assert (told.embedding_ == alone.embedding_).all()
 
 
@@ -105,9 +106,7 @@ def test_true_ends_the_fit_where_it_is(estimator, when, triplets, capsys):
         steps.append(step)
         return step.iteration == when
 
-    model = estimator(callback=stop, tol=1e-9, random_state=0, verbose=1).fit(
-        triplets
-    )  # no warning
+    model = seeded(estimator, callback=stop, tol=1e-9, verbose=1).fit(triplets)  # no warning
     assert model.n_iter_ == steps[-1].iteration == when
     assert not model.converged_
     assert len(model.history_) == when + 1

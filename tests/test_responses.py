@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from strategies import seeded
 
 from ordinate import (
     CKL,
@@ -56,7 +57,7 @@ def test_the_convention_by_hand():
 def test_every_estimator_honours_responses(data, estimator):
     told, asked, y = data
     short = {"max_iter": 30} if issubclass(estimator, STEKer) else {}
-    model = estimator(random_state=0, n_items=20, **short)
+    model = seeded(estimator, n_items=20, **short)
     expected = clone(model).fit(told)
     points = clone(model).fit_transform(asked, y == 1)
     model.fit(asked, y)
