@@ -208,7 +208,7 @@ def test_files_larger_than_memory_go_to_the_device(monkeypatch, tmp_path, room, 
         warnings.simplefilter("always")
         loe = LOE(device=HERE).fit(opened)
         ste = STE(device=HERE, tol=1e-9, random_state=0).fit(opened)
-    assert sum("sent there anew" in str(w.message) for w in said) == (0 if room else 2)
+    assert sum("sent there again" in str(w.message) for w in said) == (0 if room else 2)
     assert loe.embedding_ == pytest.approx(LOE().fit(triplets).embedding_, abs=1e-5)
     known = STE(tol=1e-9, random_state=0).fit(triplets).embedding_
     assert ste.embedding_ == pytest.approx(known, abs=1e-3)
