@@ -19,7 +19,7 @@ from ordinate import (
 )
 from ordinate._base import arrays as _arrays
 from ordinate._base.device import TORCH_CPU, choose_device, describe_device
-from ordinate.files.ondisk import stored
+from ordinate.files.ondisk import handles
 from ordinate.kernels import losses
 from ordinate.passes import MemoryTriplets
 
@@ -200,8 +200,8 @@ def test_files_larger_than_memory_go_to_the_device(monkeypatch, tmp_path, room, 
     ondisk.write([triplets], tmp_path / "x")
     opened = ondisk.open_triplets(tmp_path / "x", memory_limit="900kB")
     assert not opened.fits
-    monkeypatch.setattr(stored, "BLOCK", 1 << 10)
-    monkeypatch.setattr(stored, "SMALLEST_BLOCK", 1 << 8)
+    monkeypatch.setattr(handles, "BLOCK", 1 << 10)
+    monkeypatch.setattr(handles, "SMALLEST_BLOCK", 1 << 8)
     monkeypatch.setattr(device_store, "has_room", lambda device, n_bytes: room)
     monkeypatch.setattr(ondisk.TripletFile, "load", None)
     with warnings.catch_warnings(record=True) as said:

@@ -11,7 +11,7 @@ from ordinate import Triplets, ondisk, threads
 from ordinate._base.arrays import beside, on_host
 from ordinate._base.device import TORCH_CPU
 from ordinate.algorithms.ranking import rank_columns
-from ordinate.files.ondisk import stored
+from ordinate.files.ondisk import handles
 from ordinate.kernels import backends, losses, noise
 from ordinate.kernels.backends import numpy_
 from ordinate.passes import (
@@ -53,9 +53,9 @@ def blocks(request, monkeypatch):
     if request.param == "tiny":
         monkeypatch.setattr(triplets, "SMALL_PART", 700)
         monkeypatch.setattr(columns, "SMALLEST_PART", 200)
-        for module, size in ((triplets, 301), (columns, 128), (stored, 128)):
+        for module, size in ((triplets, 301), (columns, 128), (handles, 128)):
             monkeypatch.setattr(module, "BLOCK", size)
-        monkeypatch.setattr(stored, "SMALLEST_BLOCK", 16)
+        monkeypatch.setattr(handles, "SMALLEST_BLOCK", 16)
         if find_spec("torch") is not None:
             from ordinate.kernels.backends import torch_
 

@@ -23,7 +23,7 @@ from ordinate._base.threads import ahead, in_order
 from ordinate.data.simulate import iter_triplets
 from ordinate.estimators import STEKer
 from ordinate.files.inputs import open_source
-from ordinate.files.ondisk import grouped, stored, writing
+from ordinate.files.ondisk import grouped, handles, writing
 from ordinate.files.ondisk.writing import ranges
 from ordinate.files.readers import ReadError
 from ordinate.kernels import losses, noise
@@ -36,8 +36,8 @@ TARGETS = ["folder", "file.parquet"]
 @pytest.fixture
 def tiny_blocks(monkeypatch):
     """Many blocks and stretches from few rows."""
-    monkeypatch.setattr(stored, "BLOCK", 512)
-    monkeypatch.setattr(stored, "SMALLEST_BLOCK", 16)
+    monkeypatch.setattr(handles, "BLOCK", 512)
+    monkeypatch.setattr(handles, "SMALLEST_BLOCK", 16)
     for module in (grouped, writing):
         monkeypatch.setattr(module, "STRETCH", 128)
     monkeypatch.setattr(writing, "LONG", 64)
@@ -237,7 +237,7 @@ def test_the_copy_of_an_unordered_file_lives_as_long_as_it_is_used(
     save(shuffled, tmp_path / "x.npy")
     (tmp_path / "copies").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
-    monkeypatch.setattr(stored, "memory_size", lambda limit: memory_size("900kB"))
+    monkeypatch.setattr(handles, "memory_size", lambda limit: memory_size("900kB"))
     model = LOE().fit(tmp_path / "x.npy")
     assert model.embedding_ == pytest.approx(LOE().fit(shuffled).embedding_, abs=1e-5)
     gc.collect()
@@ -246,7 +246,7 @@ def test_the_copy_of_an_unordered_file_lives_as_long_as_it_is_used(
     def fail(*arguments):
         raise OSError("no more room")
 
-    monkeypatch.setattr(stored, "regroup", fail)
+    monkeypatch.setattr(handles, "regroup", fail)
     with pytest.raises(OSError, match="no more room"):
         LOE().fit(tmp_path / "x.npy")
     assert list((tmp_path / "copies").iterdir()) == []
@@ -296,7 +296,7 @@ def test_kernel_forms_load_what_fits(tmp_path, points):
 def test_plain_files_are_streamed_only_if_they_are_large(tmp_path, uniform_triplets, monkeypatch):
     path = save(uniform_triplets, tmp_path / "x.npy")
     assert isinstance(open_source(path).triplets, Triplets)
-    monkeypatch.setattr(stored, "memory_size", lambda limit: memory_size(400_000))
+    monkeypatch.setattr(handles, "memory_size", lambda limit: memory_size(400_000))
     assert open_source(path).stored.path == path
     with pytest.raises(ReadError, match="there is no such file"):
         open_source(str(tmp_path / "nothing.csv"))

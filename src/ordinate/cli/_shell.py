@@ -75,7 +75,7 @@ MemoryLimit = Annotated[
 ]
 
 
-# Options that have another name here than in Python.
+# ReadingOptions that have another name here than in Python.
 RENAMED = {
     "n_components": "dimensions",
     "show_labels": "labels",

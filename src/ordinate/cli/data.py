@@ -17,7 +17,7 @@ COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 
 
-class Options(NamedTuple):
+class ReadingOptions(NamedTuple):
     """How a file is to be read, as all commands ask for it."""
 
     layout: str = "auto"
@@ -35,7 +35,7 @@ class Options(NamedTuple):
     memory_limit: str | None = None
 
     @classmethod
-    def of(cls, parameters: dict[str, Any]) -> "Options":
+    def of(cls, parameters: dict[str, Any]) -> "ReadingOptions":
         """Take the options among a command's parameters, given as its ``locals()``."""
         return cls(**{name: parameters[name] for name in cls._fields if name in parameters})
 
@@ -43,7 +43,7 @@ class Options(NamedTuple):
         """Return those that were given, as :func:`ordinate.readers.read` takes them."""
         given = {
             name: value
-            for name, value, usual in zip(self._fields, self, Options(), strict=True)
+            for name, value, usual in zip(self._fields, self, ReadingOptions(), strict=True)
             if value != usual and name != "memory_limit"
         }
         return {
@@ -63,7 +63,7 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def open_answers(file: Path, options: Options, *, stream: bool = False) -> "Source":
+def open_answers(file: Path, options: ReadingOptions, *, stream: bool = False) -> "Source":
     """Take a file or a folder through the one door, with notes in the words of this place."""
     from ordinate.files.inputs import open_source
 
@@ -114,7 +114,7 @@ def check(
     """
     from ordinate.data.advice import problems
 
-    source = open_answers(file, Options.of(locals()))
+    source = open_answers(file, ReadingOptions.of(locals()))
     triplets = source.load()
     found = problems(triplets, source.notes)
     summary = triplets.summarise()
@@ -180,7 +180,7 @@ def convert(
     from ordinate.files.inputs import STREAMED
 
     refuse_output(output, force, inputs=[file])
-    source = open_answers(file, Options.of(locals()), stream=fast)
+    source = open_answers(file, ReadingOptions.of(locals()), stream=fast)
     if fast and isinstance(source.triplets, ondisk.TripletFile):
         if source.layout == STREAMED:
             _say_lost("answers and participants, if there are any,", quiet)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import Options, open_answers
+from ordinate.cli.data import ReadingOptions, open_answers
 from ordinate.cli.maps import (
     Colour,
     ImageAlpha,
@@ -21,7 +21,7 @@ from ordinate.cli.maps import (
     Labels,
     Name,
     drawing_of,
-    find_looks,
+    find_appearance,
 )
 
 FILES = ("embedding.csv", "embedding.png", "embedding.svg", "model.json", "report.html", "run.json")
@@ -112,15 +112,15 @@ def fit(
     from ordinate.evaluation import held_out
     from ordinate.study.run_folder import Story, fingerprint, write_run
 
-    options = Options.of(locals())
+    options = ReadingOptions.of(locals())
     total = 7 + (held_out.FOLDS if folds is None else folds)
     with shell.stages(total, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, dimensions)
         triplets = source.triplets
         named = [str(label) for label in triplets.items]
-        looks = find_looks(named, images, items, colour, name, quiet=quiet)
-        looks = looks._replace(drawing=drawing)
+        appearance = find_appearance(named, images, items, colour, name, quiet=quiet)
+        appearance = appearance._replace(drawing=drawing)
         choice = methods.choose(
             triplets,
             dimensions,
@@ -154,7 +154,7 @@ def fit(
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
         with whole_folder(folder, force=force) as partial, shell.warnings_as_notes(quiet):
-            record = write_run(partial, result, story, looks, stages.begin)
+            record = write_run(partial, result, story, appearance, stages.begin)
     report(folder, record, result.warnings, quiet, as_json)
 
 
@@ -177,7 +177,7 @@ class Checked(NamedTuple):
     origin: dict[str, Any]
 
 
-def read_and_check(file: Path, options: Options, dimensions: int) -> Checked:
+def read_and_check(file: Path, options: ReadingOptions, dimensions: int) -> Checked:
     """Read and check a file; one that is larger than memory is only opened."""
     from ordinate.data.advice import Problem, problems
     from ordinate.data.summary import Brief

@@ -8,7 +8,7 @@ import typer
 
 from ordinate._base.endings import PICTURES
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import Options, open_answers, refuse_output
+from ordinate.cli.data import ReadingOptions, open_answers, refuse_output
 
 Embedding = Annotated[Path, typer.Argument(help="A map: embedding.csv, or the folder of `fit`.")]
 Images = Annotated[
@@ -80,15 +80,15 @@ def plot(
     check_ending(path)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     found = _read(embedding)
-    looks = find_looks(found.labels, images, items, colour, name, found.columns, quiet)
+    appearance = find_appearance(found.labels, images, items, colour, name, found.columns, quiet)
     with shell.warnings_as_notes(quiet):
         figure = plot_map(
             found.points,
             found.labels,
-            names=looks.names,
-            images=looks.images,
-            colour=looks.colour,
-            colour_name=looks.colour_name,
+            names=appearance.names,
+            images=appearance.images,
+            colour=appearance.colour,
+            colour_name=appearance.colour_name,
             title=title,
             caption=caption,
             width=float(width) if width.replace(".", "", 1).isdigit() else width,
@@ -132,7 +132,7 @@ def score(
 
     embedding = inside(embedding)
     found = _read(embedding)
-    triplets = open_answers(file, Options.of(locals())).load()
+    triplets = open_answers(file, ReadingOptions.of(locals())).load()
     row_of = {label: row for row, label in enumerate(found.labels)}
     rows = np.array([row_of.get(str(label), -1) for label in triplets.items])
     ids = rows[triplets.rows]
@@ -273,7 +273,7 @@ def inside(path: Path) -> Path:
     return path / "embedding.csv" if path.is_dir() else path
 
 
-def find_looks(
+def find_appearance(
     labels: list[str],
     images: Path | None,
     items: Path | None,
@@ -283,7 +283,7 @@ def find_looks(
     quiet: bool = False,
 ) -> Any:
     """Find pictures, colours and names of items, by their labels."""
-    from ordinate.study.run_folder import Looks
+    from ordinate.study.run_folder import Appearance
 
     columns = dict(known or {})
     if items is not None:
@@ -298,7 +298,7 @@ def find_looks(
             f"note: pictures for {len(pictures):,} of {len(labels):,} items; none for {bare[:5]}",
             quiet,
         )
-    return Looks(pictures, columns, colour, names)
+    return Appearance(pictures, columns, colour, names)
 
 
 def _column(columns: dict[str, list], name: str, purpose: str) -> list:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ordinate.figures.drawing import GREY, Column
-from ordinate.figures.panels import POINT, Scene, colour_map, colour_unit, look
+from ordinate.figures.panels import POINT, Scene, colour_map, colour_unit, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ def legend(figure: "Figure", scene: Scene, column: Column, inches: float) -> Any
             [], [], ls="", marker=marker, ms=size, mfc=colour, mec="white", mew=0.3, label=name
         )
 
-    handles = [handle(*look(code, column), name) for code, name in enumerate(column.names)]
+    handles = [handle(*style_of(code, column), name) for code, name in enumerate(column.names)]
     if len(scene.images) == len(scene.X):  # their frames have the colours
         for each in handles:
             each.set_marker("s")

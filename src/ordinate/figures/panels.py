@@ -71,7 +71,7 @@ def draw_panel(figure: "Figure", scene: Scene, dims: tuple[int, ...], box: Box) 
     return LeftOut(n_labels, len(scene.images) - n_pictures)
 
 
-def look(code: int, column: Column) -> tuple[str, str]:
+def style_of(code: int, column: Column) -> tuple[str, str]:
     """Colour and marker of a category: both differ, for eyes and printers without colour."""
     if code < 0:
         return GREY, "o"
@@ -102,7 +102,7 @@ def colour_unit(column: Column) -> float:
     return float(10.0 ** np.clip(np.floor(np.log10(largest)), -300, 300))
 
 
-def looks(scene: Scene) -> list[tuple[np.ndarray, Any, str]]:
+def styles(scene: Scene) -> list[tuple[np.ndarray, Any, str]]:
     """Groups of rows that share a marker, with their colours."""
     n, column = len(scene.X), scene.column
     if column is None:
@@ -110,7 +110,7 @@ def looks(scene: Scene) -> list[tuple[np.ndarray, Any, str]]:
     if column.codes is not None:
         # Missing first, so that they lie under the others.
         codes = [code for code in range(-1, len(column.names)) if (column.codes == code).any()]
-        return [(np.flatnonzero(column.codes == code), *look(code, column)) for code in codes]
+        return [(np.flatnonzero(column.codes == code), *style_of(code, column)) for code in codes]
     values = np.asarray(column.numbers)
     colours, norm = colour_map(column)
     known = np.flatnonzero(np.isfinite(values))
@@ -134,7 +134,7 @@ def margins(figure: "Figure", scene: Scene, width: float) -> np.ndarray:
 def draw_markers(axes: "Axes", scene: Scene, coordinates: np.ndarray, shown: np.ndarray) -> None:
     """Draw markers of the items to be shown; above pictures, which would hide them."""
     alpha = 1.0 if len(scene.X) <= 1000 else 0.7
-    for rows, colour, marker in looks(scene):
+    for rows, colour, marker in styles(scene):
         # Squares and diamonds look larger than discs of their width.
         size = 2 * scene.radius * {"o": 1.0, "s": 0.88, "D": 0.8, "^": 1.05}[marker]
         here = np.isin(rows, shown)
@@ -230,7 +230,7 @@ def _draw_images(
 def frame_colours(scene: Scene) -> list[Any]:
     """Colours of the frames of all items' pictures."""
     edges: list[Any] = ["none"] * len(scene.X)
-    for rows, colours, _ in looks(scene) if scene.column is not None else []:
+    for rows, colours, _ in styles(scene) if scene.column is not None else []:
         for place, row in enumerate(rows):
             edges[row] = colours if isinstance(colours, str) else colours[place]
     return edges

@@ -16,8 +16,8 @@ from ordinate._base.memory import in_words, memory_size
 from ordinate._base.messages import Message, message_of
 from ordinate.data.triplets import Triplets, is_table, table_of
 from ordinate.files.ondisk.grouped import open_grouped
-from ordinate.files.ondisk.stored import GroupedTriplets, PlainTriplets, TripletFile
-from ordinate.files.ondisk.tables import open_plain
+from ordinate.files.ondisk.handles import GroupedTriplets, PlainTriplets, TripletFile
+from ordinate.files.ondisk.plain import open_plain
 from ordinate.files.readers import FAST, ReadError, read, refuse_options
 
 STREAMED = "streamed"

@@ -10,7 +10,7 @@ import numpy as np
 from ordinate._base.threads import in_order, sub_blocks
 from ordinate.data.rows import bad_row, read_only
 from ordinate.files.ondisk.files import check_unchanged
-from ordinate.files.ondisk.stored import READERS, GroupedTriplets
+from ordinate.files.ondisk.handles import READERS, GroupedTriplets
 from ordinate.kernels import backends
 from ordinate.passes.adding import added_by_parts
 from ordinate.passes.columns import ColumnPasses, Kernel, MemoryColumns, column_parts, count_sums

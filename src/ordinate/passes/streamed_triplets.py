@@ -9,7 +9,7 @@ import numpy as np
 
 from ordinate._base.threads import in_order
 from ordinate.data.rows import read_only
-from ordinate.files.ondisk.stored import Block, TripletFile
+from ordinate.files.ondisk.handles import Block, TripletFile
 from ordinate.kernels import backends
 from ordinate.passes.adding import added, added_by_parts
 from ordinate.passes.contract import Result

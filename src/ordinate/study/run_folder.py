@@ -62,7 +62,7 @@ class Story(NamedTuple):
     command: str
 
 
-class Looks(NamedTuple):
+class Appearance(NamedTuple):
     """How items look: pictures by label, columns, which gives colours, names, other options."""
 
     images: Mapping[str, Path] | None = None
@@ -76,7 +76,7 @@ class Looks(NamedTuple):
         """The values to colour by."""
         return None if self.colour_name is None else self.columns[self.colour_name]
 
-    def beside_ours(self) -> "Looks":
+    def beside_ours(self) -> "Appearance":
         """The same, each column with a name that none of a map's own has."""
         names: dict[str | None, str] = {}
         for name, values in self.columns.items():
@@ -93,7 +93,7 @@ def write_run(
     folder: Path,
     analysis: Analysis,
     story: Story,
-    looks: Looks,
+    appearance: Appearance,
     tell: Callable[[str], None] = lambda stage: None,
 ) -> dict[str, Any]:
     """Write all files into a folder; return what went into ``run.json``."""
@@ -103,34 +103,34 @@ def write_run(
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
     }
-    looks = looks.beside_ours()
-    named = {} if looks.names is None else {"name": looks.names}
-    more = columns | named | dict(looks.columns)
+    appearance = appearance.beside_ours()
+    named = {} if appearance.names is None else {"name": appearance.names}
+    more = columns | named | dict(appearance.columns)
     write_map(folder / "embedding.csv", labels, model.embedding_, more)
     write_model(folder / "model.json", model)
 
-    def draw(looks: Looks) -> None:
+    def draw(appearance: Appearance) -> None:
         figure = plot_map(
             model.embedding_,
             labels,
-            names=looks.names,
-            images=looks.images,
-            colour=looks.colour,
-            colour_name=looks.colour_name,
+            names=appearance.names,
+            images=appearance.images,
+            colour=appearance.colour,
+            colour_name=appearance.colour_name,
             caption=caption(analysis, story),
-            **looks.drawing,
+            **appearance.drawing,
         )
         save(figure, folder / "embedding.png")
         save(figure, folder / "embedding.svg")
 
-    def report(looks: Looks) -> None:
+    def report(appearance: Appearance) -> None:
         with whole_file(folder / "report.html") as path:
-            path.write_text(_page(analysis, story, looks, columns, labels), encoding="utf-8")
+            path.write_text(_page(analysis, story, appearance, columns, labels), encoding="utf-8")
 
     tell("figure")
-    analysis.warnings.extend(_attempt("figure", draw, looks))
+    analysis.warnings.extend(_attempt("figure", draw, appearance))
     tell("report")
-    analysis.warnings.extend(_attempt("report", report, looks))
+    analysis.warnings.extend(_attempt("report", report, appearance))
     tell("record")
     record = describe(analysis, story)
     with whole_file(folder / "run.json") as path:
@@ -140,13 +140,13 @@ def write_run(
     return record
 
 
-def _attempt(what: str, show: Callable[[Looks], None], looks: Looks) -> list[str]:
+def _attempt(what: str, show: Callable[[Appearance], None], appearance: Appearance) -> list[str]:
     """Show the map, without what is in the way if need be: no fit is lost to a picture.
 
     Returns what could not be shown.
     """
     told = []
-    for lost, tried in (("pictures, colours and names", looks), ("anything", Looks())):
+    for lost, tried in (("pictures, colours and names", appearance), ("anything", Appearance())):
         try:
             show(tried)
         except DiskFullError:
@@ -232,7 +232,7 @@ def fingerprint(path: str | os.PathLike) -> str:
 def _page(
     analysis: Analysis,
     story: Story,
-    looks: Looks,
+    appearance: Appearance,
     columns: dict[str, Any],
     labels: list[str],
 ) -> str:
@@ -252,12 +252,12 @@ def _page(
         analysis.model.embedding_,
         labels,
         title=story.title,
-        names=looks.names,
+        names=appearance.names,
         accuracy_per_item=columns["accuracy"] if analysis.held_out else None,
         triplets_per_item=columns["triplets"],
-        images=looks.images,
-        columns=looks.columns,
-        colour=looks.colour_name,
+        images=appearance.images,
+        columns=appearance.columns,
+        colour=appearance.colour_name,
         participants=analysis.participants or None,
         history=getattr(analysis.model, "history_", None),
         summary=story.summary.lines(),

@@ -16,7 +16,7 @@ import numpy as np
 from ordinate._base.threads import ahead
 from ordinate.data.triplets import Triplets, table_of
 from ordinate.files.ondisk.grouped import open_grouped
-from ordinate.files.ondisk.stored import (
+from ordinate.files.ondisk.handles import (
     NO_WEIGHT,
     GroupedTriplets,
     PlainTriplets,
@@ -24,7 +24,7 @@ from ordinate.files.ondisk.stored import (
     regroup,
     regrouped,
 )
-from ordinate.files.ondisk.tables import open_plain
+from ordinate.files.ondisk.plain import open_plain
 from ordinate.files.ondisk.writing import (
     Rows,
     until_out_of_order,

@@ -18,7 +18,7 @@ from ordinate.files.formats.folder import load
 from ordinate.files.formats.names import WEIGHT
 from ordinate.files.formats.table import DROPPABLE, Table
 from ordinate.files.ondisk.grouped import open_grouped
-from ordinate.files.ondisk.stored import GroupedTriplets
+from ordinate.files.ondisk.handles import GroupedTriplets
 from ordinate.files.readers import (
     food100,
     most_central,

@@ -19,8 +19,8 @@ from ordinate.data.rows import bad_row
 from ordinate.data.triplets import Triplets
 from ordinate.files.ondisk.files import Fingerprint, check_space, check_unchanged
 from ordinate.files.ondisk.grouped import FolderFile, GroupedFile
-from ordinate.files.ondisk.look import Survey, survey_of
-from ordinate.files.ondisk.tables import PlainFile
+from ordinate.files.ondisk.plain import PlainFile
+from ordinate.files.ondisk.survey import Survey, survey_of
 from ordinate.files.ondisk.writing import Rows, sort_by_anchor, write_grouped
 from ordinate.kernels import backends
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ordinate.data.labels import label_array
 from ordinate.data.rows import LARGEST_ID, bad_row, count_items
-from ordinate.files.ondisk.tables import Batch, PlainFile
+from ordinate.files.ondisk.plain import Batch, PlainFile
 
 LARGEST_LABEL = 1 << 28  # number up to which labels are looked up in a table
 
