@@ -29,14 +29,22 @@ def check_whole(name: str, value: Any, *, least: int = 1, most: int | None = Non
 
 
 def check_number(
-    name: str, value: Any, *, least: float | None = None, above: float | None = None
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float = np.inf,
 ) -> float:
     """Return ``value`` as a float, or raise if it is not a finite number in the range."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
-    low = -np.inf if least is None else least
-    if not number or not low <= value < np.inf or (above is not None and value <= above):
-        limit = f"of at least {least:g}" if above is None else f"above {above:g}"
-        raise ValueError(_about(name, f" must be a number {limit}; got {value!r}"))
+    low = -np.finfo(float).max if least is None else least
+    if not number or not low <= value < below or (above is not None and value <= above):
+        limits = [f"of at least {least:g}"] if least is not None else []
+        limits += [f"above {above:g}"] if above is not None else []
+        limits += [f"below {below:g}"] if below < np.inf else []
+        what = f"number {' and '.join(limits)}" if limits else "finite number"
+        raise ValueError(_about(name, f" must be a {what}; got {value!r}"))
     return float(value)
 
 

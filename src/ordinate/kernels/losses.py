@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._base.checks import check_choice
+from ordinate._base.checks import check_choice, check_number
 from ordinate.kernels.formulas import LINKS, PENALTIES, Link, Penalty
 
 
@@ -99,8 +99,23 @@ def get(
     Loss
     """
     check_choice("loss", name, NAMES)
-    link, penalty, *numbers, has_margin = LOSSES[name]
+    link, penalty, of_link, of_penalty, has_margin = LOSSES[name]
     given = {"alpha": alpha, "mu": mu, "power": power, "slope": slope, "lapse": lapse}
-    shapes = [tuple(float(given[number]) for number in some) for some in numbers]
-    by = float(margin) if has_margin else 0.0
-    return Loss(name, LINKS[link], PENALTIES[penalty], *shapes, margin=by)
+    return Loss(
+        name,
+        LINKS[link],
+        PENALTIES[penalty],
+        link_shape=tuple(float(given[number]) for number in of_link),
+        penalty_shape=tuple(float(given[number]) for number in of_penalty),
+        margin=float(margin) if has_margin else 0.0,
+    )
+
+
+def power_family(power: float, slope: float, lapse: float) -> Loss:
+    """Return a loss of the power family, or raise if there is none with these numbers."""
+    return get(
+        "power",
+        power=check_number("power", power),
+        slope=check_number("slope", slope, above=0),
+        lapse=check_number("lapse", lapse, least=0, below=1),
+    )

@@ -42,7 +42,7 @@ class TripletStore(Protocol):
 
     @property
     def n_passes(self) -> float:
-        """Passes so far of ``loss``, ``curvature``, ``shape``, ``similarity``; a sample's by its share."""
+        """Passes so far that summed something over all rows; a sample's count by its share."""
 
     @property
     def counts(self) -> Array:

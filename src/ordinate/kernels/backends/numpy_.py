@@ -267,9 +267,7 @@ def shape_part(
     return w.sum(axis=0), -(w[:, :, None] * other[:, None, :]).sum(axis=0)
 
 
-def shape_terms(
-    rows: np.ndarray, points: np.ndarray, loss: Loss
-) -> tuple[np.ndarray, np.ndarray]:
+def shape_terms(rows: np.ndarray, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives (m, k) of each triplet's penalty by the shape numbers, and of the other answer's.
 
     The other answer to the same question has the argument -z. As the probabilities p and q of both

@@ -99,7 +99,7 @@ def _no_number(x, *shape):
 def _shape_part(rows, weight, points, link_shape, penalty_shape, margin):
     """Gradient, and below it information, for two shape numbers of the link and two of the penalty.
 
-    See ``numpy_.shape_terms``: the derivatives of each triplet's penalty, and of the other answer's.
+    ``numpy_.shape_terms`` says what they are made of.
     """
     sums = np.zeros((5, 4))
     near, far = np.empty(BATCH), np.empty(BATCH)
