@@ -5,6 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -347,6 +348,25 @@ def test_a_changed_formula_is_not_taken_from_the_cache():
         noise = Noise("half", row, row, row)
         found = columns.score_sums(pairs, np.empty(0), scores, noise)
         assert found == pytest.approx([-factor / 2, factor / 2])
+
+
+@pytest.mark.parametrize("module", [functions, functions.plain_functions], ids=lambda m: m.__name__)
+def test_a_changed_function_is_not_taken_from_the_cache(module, monkeypatch, tmp_path):
+    """Coefficients that backends share lie beside the plain functions."""
+    columns = import_module("ordinate.kernels.backends.numba_.columns")
+
+    def name():
+        made = functions._cached_by_formulas(
+            columns._score_sums, functions.DOUBLE, {"residual": _half}
+        )
+        return made.py_func.__qualname__
+
+    before = name()
+    assert name() == before
+    changed = tmp_path / "changed.py"
+    changed.write_bytes(Path(module.__file__).read_bytes() + b"# more")
+    monkeypatch.setattr(module, "__file__", str(changed))
+    assert name() != before
 
 
 def test_threads_that_ask_at_once_get_one_kernel(monkeypatch):

@@ -189,9 +189,19 @@ def test_shape_numbers_are_found_again_by_newton_steps():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (PowerEmbedding(power="half"), "power must be a finite number; got 'half'"),
-        (PowerEmbedding(power=-np.inf), "power must be a finite number; got -inf"),
-        (PowerEmbedding(power=np.nan), "power must be a finite number; got nan"),
+        (
+            PowerEmbedding(power="half"),
+            "power must be a number of at least -10 and below 10; got 'half'",
+        ),
+        (
+            PowerEmbedding(power=-np.inf),
+            "power must be a number of at least -10 and below 10; got -inf",
+        ),
+        (
+            PowerEmbedding(power=np.nan),
+            "power must be a number of at least -10 and below 10; got nan",
+        ),
+        (PowerEmbedding(power=11), "power must be a number of at least -10 and below 10; got 11"),
         (PowerEmbedding(slope=0), "slope must be a number above 0; got 0"),
         (PowerEmbedding(lapse=1), "lapse must be a number of at least 0 and below 1; got 1"),
         (PowerEmbedding(lapse=-0.1), "lapse must be a number of at least 0 and below 1"),
@@ -375,7 +385,10 @@ def test_simulated_on_the_command_line(run):
         ("--noise none --slope 2", "--slope can only go with --noise power; it is none"),
         ("--noise power --lapse 1.5", "--lapse must be a number of at least 0 and below 1"),
         ("--noise power --slope 0", "--slope must be a number above 0; got 0.0"),
-        ("--noise power --power nan", "--power must be a finite number; got nan"),
+        (
+            "--noise power --power nan",
+            "--power must be a number of at least -10 and below 10; got nan",
+        ),
         ("--noise loud", "--noise must be one of none, btl, thurstone and power, or a share"),
         ("--noise 0.7", "0 to 1/2; got 0.7"),
     ],

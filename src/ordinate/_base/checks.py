@@ -38,13 +38,11 @@ def check_number(
 ) -> float:
     """Return ``value`` as a float, or raise if it is not a finite number in the range."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
-    low = -np.finfo(float).max if least is None else least
+    low = -np.inf if least is None else least
     if not number or not low <= value < below or (above is not None and value <= above):
-        limits = [f"of at least {least:g}"] if least is not None else []
-        limits += [f"above {above:g}"] if above is not None else []
-        limits += [f"below {below:g}"] if below < np.inf else []
-        what = f"number {' and '.join(limits)}" if limits else "finite number"
-        raise ValueError(_about(name, f" must be a {what}; got {value!r}"))
+        limit = f"of at least {least:g}" if above is None else f"above {above:g}"
+        limit += f" and below {below:g}" if below < np.inf else ""
+        raise ValueError(_about(name, f" must be a number {limit}; got {value!r}"))
     return float(value)
 
 

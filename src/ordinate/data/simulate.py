@@ -36,7 +36,8 @@ class Power:
     Parameters
     ----------
     power : float
-        1 compares squared distances, as "btl" does; 1/2 distances, where they are large; 0 ratios.
+        From -10 to below 10. 1 compares squared distances, as "btl" does; 1/2 distances, where they
+        are large; 0 ratios.
     slope : float
         Above 0: how clear answers are.
     lapse : float

@@ -243,7 +243,8 @@ class PowerEmbedding(LikelihoodEmbedder):
     ----------
     n_components : int
     power : float
-        How differences of large distances count beside those of small ones: the more, the larger.
+        From -10 to below 10: the larger, the more differences of large distances count beside those
+        of small ones.
     slope : float
         How clear answers are. At power 1 it is the map's scale by another name.
     lapse : float

@@ -65,6 +65,8 @@ LOSSES: dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...], bool]] = {
     "soe": ("root", "squared hinge", (), (), True),
 }
 NAMES = tuple(LOSSES)
+# Of ordinary squared distances, higher powers leave the range of floating-point numbers.
+LARGEST_POWER = 10
 
 
 def get(
@@ -115,7 +117,7 @@ def power_family(power: float, slope: float, lapse: float) -> Loss:
     """Return a loss of the power family, or raise if there is none with these numbers."""
     return get(
         "power",
-        power=check_number("power", power),
+        power=check_number("power", power, least=-LARGEST_POWER, below=LARGEST_POWER),
         slope=check_number("slope", slope, above=0),
         lapse=check_number("lapse", lapse, least=0, below=1),
     )

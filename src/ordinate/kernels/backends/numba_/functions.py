@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from ordinate.kernels import functions as plain_functions
 from ordinate.kernels.backends.translating import Language, fill, spelt_out
 from ordinate.kernels.functions import EXPREL_SLOPE, SMALL
 
@@ -284,13 +285,14 @@ def filled(kernel_with_blanks, language=DOUBLE, **formulas):
 
 
 def _cached_by_formulas(kernel_with_blanks, language, formulas):
-    """Compile for a cache on disk that notices when a formula, or a function above, changes.
+    """Compile for a cache on disk that notices when a formula, or a function of it, changes.
 
     numba knows a cached kernel by its name and by when its own file was written, so that the name
     must tell what else it is made of.
     """
     said = [str(language is SINGLE), *map(spelt_out, formulas.values())]
-    made_of = blake2b(Path(__file__).read_bytes() + "\n".join(said).encode(), digest_size=8)
+    read = [Path(file).read_bytes() for file in (__file__, plain_functions.__file__)]
+    made_of = blake2b(b"".join(read) + "\n".join(said).encode(), digest_size=8)
     blanks = {name: language.translate(formula) for name, formula in formulas.items()}
     whole = fill(kernel_with_blanks, blanks)
     whole.__qualname__ += f"-{made_of.hexdigest()}"
