@@ -180,7 +180,9 @@ def _compared(contenders: list[Judged], parts: Sequence[Part]) -> list[Judged]:
         error = np.sqrt(((excess - excess.mean()) ** 2).sum()) / total
         compared.append(
             judged._replace(
-                accuracy=float(right / total), behind=float(excess.sum() / total), error=float(error)
+                accuracy=float(right / total),
+                behind=float(excess.sum() / total),
+                error=float(error),
             )
         )
     return compared
