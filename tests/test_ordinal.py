@@ -55,7 +55,8 @@ def test_the_response_is_that_of_all_maps_together():
     start = power_family(0.5, 1.0, 0.05)
     both = fit_response([(first, points), (second, points)], start)
     assert both.value == pytest.approx(fit_response([(store_of(triplets), points)], start).value)
-    assert POWERS[0] <= both.power <= POWERS[1] and LAPSES[0] <= both.lapse <= LAPSES[1]
+    assert POWERS[0] <= both.power <= POWERS[1]
+    assert LAPSES[0] <= both.lapse <= LAPSES[1]
 
 
 def parts_of(triplets, n_components=2):
@@ -158,5 +159,6 @@ def test_choice_and_response_are_saved(tmp_path):
     model = OrdinalEmbedding(random_state=0).fit(triplets)
     model.save(tmp_path / "map")
     again = ordinate.load(tmp_path / "map")
-    assert again.choice_ == model.choice_ and again.maker_ == model.maker_
+    assert again.choice_ == model.choice_
+    assert again.maker_ == model.maker_
     assert (again.predict_proba(triplets) == model.predict_proba(triplets)).all()

@@ -34,7 +34,7 @@ SHAPES = (
     (0.0, 2.5),
 )
 LAPSE = 0.02  # of all of them
-# Ridges that are tried, in units in which a map of the size of the start costs a half per item. None is
+# Ridges that are tried, in units in which a map of the start's size costs a half per item. None is
 # 0: where answers hardly contradict each other, maps would grow without end.
 RIDGES = (0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 WORSE = 2  # ridges in a row that predict worse, after which larger ones are not tried
