@@ -120,7 +120,8 @@ def main() -> None:
     heading("People's answers: the default against the best plain method")
     print(
         "| set | d | accuracy | best plain | difference | in SE | log-likelihood "
-        "| best of ste, tste, ckl | behind, in SE | time / STE |\n|---|---|---|---|---|---|---|---|---|---|"
+        "| best of ste, tste, ckl | behind, in SE | time / STE |\n"
+        "|---|---|---|---|---|---|---|---|---|---|"
     )
     for name in given.sets:
         triplets = SETS[name](given.data)
@@ -128,7 +129,8 @@ def main() -> None:
             row = cell(name, triplets, d, given.folds, given.starts)
             print(
                 f"| {name} | {d} | {row['accuracy']:.4f} | "
-                f"{row['best']} {row['best_accuracy']:.4f} | {row['by']:+.4f} | {row['errors']:+.1f} | {row['log_likelihood']:.4f} | "
+                f"{row['best']} {row['best_accuracy']:.4f} | "
+                f"{row['by']:+.4f} | {row['errors']:+.1f} | {row['log_likelihood']:.4f} | "
                 f"{row['likeliest']} {row['its']:.4f} | {row['loss_errors']:+.1f} | "
                 f"{row['times_ste']:.0f} |",
                 flush=True,
