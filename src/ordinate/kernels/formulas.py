@@ -134,11 +134,13 @@ def _power_slope(u, power, slope):
 
 
 def _power_by_power(u, power, slope):
-    return slope * log1p(u) * log1p(u) * exprel_slope(power * log1p(u))
+    logarithm = log1p(u)
+    return slope * logarithm * logarithm * exprel_slope(power * logarithm)
 
 
 def _power_by_slope(u, power, slope):
-    return log1p(u) * exprel(power * log1p(u))
+    logarithm = log1p(u)
+    return logarithm * exprel(power * logarithm)
 
 
 # Noise models, and the penalties -log f(-z).
@@ -197,7 +199,8 @@ def _lapsing(z, lapse):
 
 
 def _lapsing_slope(z, lapse):
-    return (1 - lapse) * _right(z) * (1 - _right(z)) / (lapse / 2 + (1 - lapse) * _right(z))
+    right = _right(z)
+    return (1 - lapse) * right * (1 - right) / (lapse / 2 + (1 - lapse) * right)
 
 
 def _lapsing_curvature(z, lapse):
@@ -205,7 +208,8 @@ def _lapsing_curvature(z, lapse):
 
 
 def _lapsing_by_lapse(z, lapse):
-    return (_right(z) - 0.5) / (lapse / 2 + (1 - lapse) * _right(z))
+    right = _right(z)
+    return (right - 0.5) / (lapse / 2 + (1 - lapse) * right)
 
 
 # Other penalties.

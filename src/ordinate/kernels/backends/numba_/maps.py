@@ -76,6 +76,8 @@ def _outer_sums(rows, curvature, square, pull, push, n):
 
 
 def shape_sums(rows, weight, points, loss):
+    if not loss.shape:  # nothing to compile for
+        return *loss_sums(rows, weight, points, loss), np.zeros(0), np.zeros((0, 0))
     of_link, of_penalty = loss.link.by_shape, loss.penalty.by_shape
     none = (_no_number,) * 2
     compiled = filled(
