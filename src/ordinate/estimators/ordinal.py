@@ -13,9 +13,10 @@ from ordinate.algorithms.optimise import Step
 from ordinate.algorithms.selection import LAPSE, Judged, Part, choose_maker
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.triplets import Triplets
-from ordinate.estimators.descent import LikelihoodEmbedder
 from ordinate.estimators.gradient import PowerEmbedding
+from ordinate.estimators.likelihood import LikelihoodEmbedder
 from ordinate.kernels.losses import Loss, power_family
+from ordinate.passes import store_of
 
 MOST_ROWS = 300_000  # beyond, a sample of the answers chooses
 FOLDS = 5  # of the answers that choose, one in so many judges the maps of the others
@@ -175,7 +176,9 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
                 start = np.nan_to_num(first.fit(fitted).embedding_)
-            parts.append(Part(self._store(fitted), self._store(others), others, start))
+            judging = store_of(others, self.backend, self.device_)
+            stored = store_of(fitted, self.backend, self.device_)
+            parts.append(Part(stored, judging, others, start))
         return parts
 
     def _tell_choice(self, judged: list[Judged]) -> None:
