@@ -17,6 +17,7 @@ from ordinate import (
     SOE,
     STE,
     TSTE,
+    PowerEmbedding,
     Triplets,
     align,
     procrustes_error,
@@ -28,7 +29,7 @@ from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.kernels import losses
 from ordinate.passes import MemoryTriplets
 
-ALL = [STE, TSTE, CKL, GNMDS, SOE]
+ALL = [STE, TSTE, CKL, PowerEmbedding, GNMDS, SOE]
 
 
 def uniform_data(n=150, d=2, m=60_000, seed=0, noise="btl"):

@@ -13,9 +13,20 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
     from ordinate.algorithms.landmark_choice import n_landmarks
     from ordinate.algorithms.pairwise import rank_items
     from ordinate.data import advice, answers, simulate
-    from ordinate.data.simulate import sample_points, sample_triplets
+    from ordinate.data.simulate import Power, sample_points, sample_triplets
     from ordinate.data.triplets import Triplets
-    from ordinate.estimators import CKL, GNMDS, LOE, SOE, STE, TSTE, GNMDSKer, STEKer, STEProj
+    from ordinate.estimators import (
+        CKL,
+        GNMDS,
+        LOE,
+        SOE,
+        STE,
+        TSTE,
+        GNMDSKer,
+        PowerEmbedding,
+        STEKer,
+        STEProj,
+    )
     from ordinate.estimators.saving import load
     from ordinate.evaluation import metrics
     from ordinate.evaluation.metrics import align, procrustes_error, purity, triplet_error
@@ -35,9 +46,20 @@ _HOMES = {
     "algorithms.landmark_choice": ("n_landmarks",),
     "algorithms.pairwise": ("rank_items",),
     "data": ("advice", "answers", "simulate"),
-    "data.simulate": ("sample_points", "sample_triplets"),
+    "data.simulate": ("Power", "sample_points", "sample_triplets"),
     "data.triplets": ("Triplets",),
-    "estimators": ("CKL", "GNMDS", "LOE", "SOE", "STE", "TSTE", "GNMDSKer", "STEKer", "STEProj"),
+    "estimators": (
+        "CKL",
+        "GNMDS",
+        "LOE",
+        "SOE",
+        "STE",
+        "TSTE",
+        "GNMDSKer",
+        "PowerEmbedding",
+        "STEKer",
+        "STEProj",
+    ),
     "estimators.saving": ("load",),
     "evaluation": ("metrics",),
     "evaluation.metrics": ("align", "procrustes_error", "purity", "triplet_error"),
