@@ -114,6 +114,16 @@ def _executor(workers: int) -> ThreadPoolExecutor:
     return _pool[1]
 
 
+def _forget_pool() -> None:
+    """Leave the pool to the process that has its threads; one that was forked off has none."""
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Keep the threads of NumPy's linear algebra out of the way inside a ``with`` block.
