@@ -295,7 +295,7 @@ def test_simulate_fit_score_plot(run):
     run("score", "out/embedding.csv", "nowhere.csv", code=3)
     Path("other.csv").write_text("anchor,near,far\nx,1,2\n")
     assert (
-        "not in out/embedding.csv: ['x']"
+        "not in out/embedding.csv: x"
         in run("score", "out/embedding.csv", "other.csv", code=3).stderr
     )
 

@@ -69,5 +69,7 @@ def test_triplets_are_matched_to_a_map_by_label():
     # An item that no row names may be missing from the map.
     assert np.array_equal(model.predict(Triplets(same.rows, items=items)), model.predict(same))
     strange = Triplets([[0, 1, 2], [0, 1, 3], [3, 1, 4]], items=["a", "b", "c", "x", "y"])
-    with pytest.raises(ValueError, match="2 triplets name 2 items that are not .* given: x, y$"):
+    with pytest.raises(
+        ValueError, match="2 triplets name 2 items that are not among the 3 of the fit: x, y$"
+    ):
         model.predict(strange)

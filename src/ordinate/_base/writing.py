@@ -88,7 +88,7 @@ def check_replaceable(path: str | os.PathLike, force: bool) -> None:
     if foreign:
         raise FileExistsError(
             f"{path} holds files that ordinate did not write ({some(foreign, 3)}), which are never "
-            " replaced: name another folder"
+            "replaced: name another folder"
         )
 
 

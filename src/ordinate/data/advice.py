@@ -66,7 +66,7 @@ def problems(
     ...     print(f"{problem.severity}: {problem.what}")
     error: the items fall into 2 parts that share no row
     warning: 2 answers about 6 items are few: a map in 2 dimensions needs about 31
-    warning: 6 items are in fewer than 3 rows: 0, 1, 2, 3, 4, ...
+    warning: 6 items are in fewer than 3 rows: 0, 1, 2, 3, 4 and 1 more
     """
     summary = triplets.summarise()
     asked = triplets._asked

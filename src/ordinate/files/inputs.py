@@ -160,7 +160,7 @@ def over_labels(data: Any, items: np.ndarray) -> Triplets:
     if len(unknown):
         raise ValueError(
             f"{(rows < 0).any(axis=1).sum():,} triplets name {len(unknown):,} items that are not "
-            f"among those given: {some(triplets.items[unknown])}"
+            f"among the {len(items):,} of the fit: {some(triplets.items[unknown])}"
         )
     return Triplets(rows, items=items, weight=triplets.weight)
 

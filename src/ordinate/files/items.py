@@ -127,8 +127,8 @@ def _label_column(
             f"{some(header)}"
         )
     raise ReadError(
-        f"{path} lacks {len(missing[best]):,} items: {some(missing[best])} are not in its column "
-        f"{header[best]!r}"
+        f"{path} lacks {len(missing[best]):,} items, which are not in its column "
+        f"{header[best]!r}: {some(missing[best])}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ordinate._base.messages import Message, some
+from ordinate._base.messages import Message
 from ordinate.files.formats.cells import (
     FALSE,
     TRUE,
@@ -135,8 +135,9 @@ class Table:
         """Return the names of the columns for messages, cut where there are very many."""
         bare = self.header is None
         cells = self.cells(0, range(self.data.num_columns)) if bare else self.header or []
+        names = [str(name)[:40] for name in cells[:25]]
         without = f"without names, {len(cells)} of them, such as " if bare else ""
-        return f"{without}{some(cells, 25)}"
+        return f"{without}{names}{' ...' if len(cells) > 25 else ''}"
 
     def names_of(self, places: Sequence[int]) -> list[str]:
         """Return the names of columns as the file has them."""
