@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 import ordinate
+from ordinate.cli.fit import begin_compiling
 from ordinate.kernels.backends import compiling
 from ordinate.kernels.backends.compiling import CompilingBeside
 
@@ -126,6 +127,32 @@ def test_no_process_is_begun_for_nothing(missing, monkeypatch, why):
     with CompilingBeside(name) as nothing:
         nothing.wait()
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("method", "noise", "device", "loss"),
+    [
+        ("auto", None, None, "ste"),
+        ("ste", "btl", "cpu", "ste"),
+        ("auto", "thurstone", None, "probit"),
+        ("tste", None, None, "tste"),
+        ("loe", "thurstone", None, "loe"),  # no loss: nothing is compiled
+        ("auto", None, "cuda", ""),
+    ],
+)
+def test_the_kernel_of_the_method_is_compiled(monkeypatch, method, noise, device, loss):
+    monkeypatch.setattr(compiling, "CompilingBeside", str)
+    assert begin_compiling(method, noise, device, quiet=False) == loss
+
+
+def test_fit_without_numba_says_so_once(tmp_path):
+    (tmp_path / "answers.csv").write_text(ANSWERS)
+    env = environment(tmp_path, PYTHONPATH=str(Path(__file__).with_name("without_numba")))
+    command = [sys.executable, "-P", "-m", "ordinate", "fit", "answers.csv"]
+    result = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("numba") == 2  # the note, and why
+    assert "note: numba could not be imported" in result.stderr
 
 
 def test_without_a_folder_for_compiled_kernels_all_works_with_one_note(tmp_path):
