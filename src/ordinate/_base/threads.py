@@ -1,7 +1,8 @@
 """Threads: how many there are, and running tasks on them.
 
 Kernels release Python's global lock, so plain threads are enough. No result may depend on how many
-there are: tasks write to places of their own, and sums are combined in the order of the tasks.
+there are: tasks write to places of their own, and sums are combined in the order of the tasks. A
+process that is forked off starts threads of its own.
 """
 
 import os
