@@ -262,7 +262,7 @@ def test_missing_items_have_no_place_and_are_named(data):
     _, triplets = data
     labels = [f"item {i}" for i in range(155)]
     holes = Triplets(triplets.rows, items=labels)
-    with pytest.warns(UserWarning, match=r"5 items are in no triplet.*'item 150'"):
+    with pytest.warns(UserWarning, match=r"5 items are in no triplet.*: item 150, "):
         model = STE().fit(holes)
     assert np.isnan(model.embedding_[150:]).all()
     assert np.isfinite(model.embedding_[:150]).all()

@@ -76,6 +76,18 @@ def label_array(labels: Iterable[Hashable]) -> np.ndarray:
     return array
 
 
+def places(labels: Iterable[Hashable], among: Iterable[Hashable]) -> np.ndarray:
+    """Return the place of each label among others, -1 where it is not there.
+
+    Examples
+    --------
+    >>> places(["b", "d"], ["a", "b", "c"]).tolist()
+    [1, -1]
+    """
+    place_of = {label: place for place, label in enumerate(among)}
+    return np.array([place_of.get(label, -1) for label in labels], np.int64)
+
+
 def _as_column(name: str, column: Any) -> Any:
     """Return an Arrow array, a pandas series, a NumPy array or a list, one-dimensional."""
     if hasattr(column, "to_arrow"):  # polars

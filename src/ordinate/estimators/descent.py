@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import beside, dot, on_host
@@ -26,6 +25,7 @@ from ordinate.algorithms.landmark_choice import asks_about_landmarks
 from ordinate.algorithms.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Watch
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
+from ordinate.data.labels import places
 from ordinate.data.simulate import pair_distances
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
@@ -152,16 +152,11 @@ class GradientEmbedder(Embedder):
             f"loss {self.loss_:.6f} per answer after {self.n_iter_} steps, {self.n_passes_:.1f} "
             f"passes, {time.perf_counter() - began:.2f} s"
         )
-        if found.stopped:
-            self._say("stopped by the callback")
-        elif not self.converged_:
-            warnings.warn(
-                f"not converged after {self.n_iter_} steps: raise max_iter or tol. Where answers "
-                "hardly contradict each other, a little regularization keeps the map from growing "
-                "without end",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._tell_end(
+            found,
+            ". Where answers hardly contradict each other, a little regularization keeps the map "
+            "from growing without end",
+        )
         return self
 
     @abstractmethod
@@ -351,8 +346,7 @@ def _race_rows(size: int) -> int:
 
 def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
     """Return a fitted model's map for these items, NaN where it has none."""
-    row_of = {label: row for row, label in enumerate(model.items_.tolist())}
-    rows = np.array([row_of.get(label, -1) for label in labels.tolist()])
+    rows = places(labels.tolist(), model.items_.tolist())
     return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
 
 

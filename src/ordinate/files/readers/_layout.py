@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordinate._base.endings import IMAGES, stem
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import PARTICIPANT
@@ -169,7 +169,7 @@ def note_files(table: Table) -> None:
     used = np.bincount(table.files.of(table.rows), minlength=len(names)) > 0
     empty = [name for name, u in zip(names, used, strict=True) if not u]
     if empty:
-        table.notes.append(f"{len(empty):,} files gave no answer: {', '.join(empty[:10])}")
+        table.notes.append(f"{len(empty):,} files gave no answer: {some(empty)}")
 
 
 def extras(table: Table, items: Items, options: Options) -> dict[str, Any]:
