@@ -28,7 +28,7 @@ def whole_file(path: str | os.PathLike, *, force: bool = True) -> Iterator[Path]
         There is already a file, and ``force`` is not given; or a folder. If it appeared in the
         meantime, the message says where the result is.
     """
-    path = Path(path).resolve()
+    path = resolved(path)
     if path.is_dir():
         raise FileExistsError(f"{path} is a folder: name a file")
     _refuse_existing(path, force)
@@ -50,7 +50,7 @@ def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Pa
     FileExistsError
         As for :func:`whole_file`; and if a folder holds files that ordinate did not write.
     """
-    path = Path(path).resolve()
+    path = resolved(path)
     check_replaceable(path, force)
     with _scratch(path) as scratch:
         new, before = scratch / path.name, scratch / "before"
@@ -65,7 +65,7 @@ def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Pa
 
 def check_replaceable(path: str | os.PathLike, force: bool) -> None:
     """Raise if a folder cannot be written because what exists may not be replaced."""
-    path = Path(path)
+    path, real = Path(path), resolved(path)
     _refuse_existing(path, force)
     if not path.exists():
         return
@@ -73,7 +73,7 @@ def check_replaceable(path: str | os.PathLike, force: bool) -> None:
         raise FileExistsError(f"{path} is a file: name a folder")
     if os.path.ismount(path):
         raise FileExistsError(f"{path} is a mount point, which cannot be replaced: name another")
-    if Path.cwd().is_relative_to(path.resolve()):
+    if Path.cwd().is_relative_to(real):
         raise FileExistsError(f"{path} is or holds the folder you are in: name another")
     foreign = sorted(_entries(path) - _marked(path))
     if foreign:
@@ -81,6 +81,18 @@ def check_replaceable(path: str | os.PathLike, force: bool) -> None:
             f"{path} holds files that ordinate did not write ({', '.join(foreign[:3])}), which are "
             "never replaced: name another folder"
         )
+
+
+def resolved(path: str | os.PathLike) -> Path:
+    """Follow symbolic links to where a file or folder is, or would be."""
+    try:
+        return Path(path).resolve()
+    except (RuntimeError, OSError) as error:  # RuntimeError up to Python 3.12
+        if isinstance(error, OSError) and error.errno != errno.ELOOP:
+            raise
+        raise FileExistsError(
+            f"{path} is a symbolic link that leads back to itself: name another"
+        ) from None
 
 
 def _refuse_existing(path: Path, force: bool) -> None:

@@ -101,7 +101,8 @@ def descend_kernel(
 
     A step ``P(K - t G)`` is taken if the value falls below its bound
     ``f(K) + <G, step> + |step|^2 / 2t``; else t is halved. Stops when steps gain less than ``tol``
-    of the value, or when rounding hides what is left of it. ``watch`` is called at the start and after each step, with K for the points.
+    of the value, or rounding hides what is left of it. ``watch`` is called at the start and after
+    each step, with K for the points.
     """
     n = store.n_items
     K = np.zeros((n, n))

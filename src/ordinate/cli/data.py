@@ -1,6 +1,5 @@
 """Commands about data: check, convert, simulate."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -129,16 +128,16 @@ def check(
             "problems": [problem._asdict() for problem in found],
             "data": summary.as_dict(),
         }
-        typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        shell.answer_json(record)
         return
-    typer.echo(f"{file}: {source.n_rows:,} rows, layout {source.layout}")
-    typer.echo(f"the first says that {source.example}\n" if source.example else "")
-    typer.echo(f"{summary}\n")
+    shell.answer(f"{file}: {source.n_rows:,} rows, layout {source.layout}")
+    shell.answer(f"the first says that {source.example}\n" if source.example else "")
+    shell.answer(f"{summary}\n")
     for problem in found:
         typer.secho(f"{problem.severity}: ", fg=COLOURS[problem.severity], bold=True, nl=False)
-        typer.echo(problem.what)
+        shell.answer(problem.what)
         if problem.remedy:
-            typer.echo(f"    {problem.remedy}")
+            shell.answer(f"    {problem.remedy}")
     if not found:
         typer.secho("no problems", fg="green")
 
@@ -284,10 +283,10 @@ def _noise(text: str) -> str | float:
 
 def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
     """Raise before the work if an output cannot be written, or is one of the other files."""
-    from ordinate._base.writing import check_replaceable
+    from ordinate._base.writing import check_replaceable, resolved
 
     for other in inputs:
-        if path.resolve() == other.resolve():
+        if resolved(path) == resolved(other):
             raise shell.CommandError(
                 f"{path} would overwrite another file of this command: name another",
                 shell.UNWRITABLE,

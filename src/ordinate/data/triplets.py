@@ -91,9 +91,9 @@ class Triplets:
         self.participant = self.participant_labels = None
         if participant is not None:
             self.participant, self.participant_labels = self._codes("participant", participant)
-        self.weight = (
-            None if weight is None else check_weights(check_length("weight", weight, len(self)))
-        )
+        if weight is not None:
+            weight = check_weights(check_length("weight", weight, len(self)))
+        self.weight: np.ndarray | None = weight
         self._origin = Origin()
         self._places: np.ndarray | None = None  # of the rows in the origin, if not all in order
 

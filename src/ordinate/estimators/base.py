@@ -17,7 +17,7 @@ from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_whole
 from ordinate._base.device import choose_device, describe_device
 from ordinate._base.memory import in_words
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, readable
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
@@ -258,12 +258,11 @@ class Embedder(ScikitEstimator, ABC):
     def _warn_of_extremes(self, loss: Loss, regularization: float = 0.0) -> bool:
         """Warn where answers tell nothing, or set the map no limits; return whether they do."""
         if self.loss_ >= (1 - NO_GAIN) * loss.at_one_point:
-            shrunk = (
-                f", or the ridge of {regularization:g} outweighs them" if regularization else ""
-            )
+            ridge = f", or the ridge of {regularization:g} outweighs them"
             told = (
                 "the map explains the answers no better than one with all items in one place: they "
-                f"contradict each other{shrunk}. Nothing can be told about where the items lie"
+                f"contradict each other{ridge if regularization else ''}. Nothing can be told "
+                "about where the items lie"
             )
         elif loss.is_likelihood and not regularization and self.loss_ <= SURE * loss.at_one_point:
             told = (
@@ -306,4 +305,4 @@ def answered(X: Any, triplets: Any, y: Any) -> Any:
 
 def names_of(labels: np.ndarray) -> str:
     """Return the first ten labels, for a message."""
-    return f"{labels[:10].tolist()}{' ...' if len(labels) > 10 else ''}"
+    return readable(f"{labels[:10].tolist()}{' ...' if len(labels) > 10 else ''}")
