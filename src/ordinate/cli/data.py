@@ -305,11 +305,12 @@ def write_table(path: Path, table: Any, force: bool) -> None:
         ".parquet": parquet.write_table,
         ".csv": csv.write_csv,
         ".tsv": lambda t, p: csv.write_csv(t, p, csv.WriteOptions(delimiter="\t")),
-        ".feather": lambda t, p: feather.write_feather(t, str(p)),
+        ".feather": feather.write_feather,
     }
     if path.suffix.lower() not in writers:
         raise shell.CommandError(
             f"{path}: the ending must be one of {', '.join(writers)}", shell.WRONG_USE
         )
-    with whole_file(path, force=force) as partial:
-        writers[path.suffix.lower()](table, partial)
+    # Arrow takes open files where it refuses names that are not UTF-8.
+    with whole_file(path, force=force) as partial, partial.open("wb") as file:
+        writers[path.suffix.lower()](table, file)
