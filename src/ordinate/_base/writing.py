@@ -15,6 +15,7 @@ from pathlib import Path
 from ordinate._base.messages import Message, Option
 
 MARK = ".ordinate"  # in every folder written here: the names of its entries
+SCRATCH = ".ordinate-"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -67,13 +68,18 @@ def check_replaceable(path: str | os.PathLike, force: bool) -> None:
     """Raise if a folder cannot be written because what exists may not be replaced."""
     path, real = Path(path), resolved(path)
     _refuse_existing(path, force)
-    if not path.exists():
-        return
+    check_writable(real)
+    if path.exists():
+        _refuse_foreign(path)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Raise if what exists is no folder that ordinate wrote, or cannot be moved."""
     if not path.is_dir():
         raise FileExistsError(f"{path} is a file: name a folder")
     if os.path.ismount(path):
         raise FileExistsError(f"{path} is a mount point, which cannot be replaced: name another")
-    if Path.cwd().is_relative_to(real):
+    if Path.cwd().is_relative_to(path.resolve()):
         raise FileExistsError(f"{path} is or holds the folder you are in: name another")
     foreign = sorted(_entries(path) - _marked(path))
     if foreign:
@@ -112,7 +118,7 @@ def complaining_of_a_full_disk(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL or isinstance(error, DiskFullError):
+        if error.errno not in FULL:
             raise
         raise DiskFullError(
             error.errno,
@@ -124,12 +130,29 @@ def complaining_of_a_full_disk(target: Path) -> Iterator[None]:
 @contextmanager
 def _scratch(path: Path) -> Iterator[Path]:
     """Make a folder beside ``path`` that nobody else has, and whose name nobody can guess."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        complaining_of_a_full_disk(path),
-        tempfile.TemporaryDirectory(dir=path.parent, prefix=".ordinate-") as name,
-    ):
-        yield Path(name)
+    with complaining_of_a_full_disk(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            scratch = tempfile.TemporaryDirectory(dir=path.parent, prefix=SCRATCH)
+        except OSError as error:
+            raise _unwritable(path.parent, error) from error
+        with scratch as name:
+            yield Path(name)
+
+
+def check_writable(path: Path) -> None:
+    """Raise if nothing can be written beside ``path``, or where its folder would be made."""
+    folder = next((parent for parent in path.parents if parent.exists()), path)
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=SCRATCH):
+            pass
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> OSError:
+    why = error.strerror or str(error)
+    return type(error)(error.errno, f"nothing can be written to {folder} ({why}): name another")
 
 
 def _put_in_place_of(path: Path, new: Path, before: Path) -> None:
@@ -146,7 +169,7 @@ def _put_in_place_of(path: Path, new: Path, before: Path) -> None:
                 path.rename(old)
         if old.exists():
             # Once more, now that nobody can add anything to it.
-            check_replaceable(old, force=True)
+            _refuse_foreign(old)
         if old is before:
             _put_if_free(new, path)
     except BaseException:

@@ -283,7 +283,7 @@ def _noise(text: str) -> str | float:
 
 def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
     """Raise before the work if an output cannot be written, or is one of the other files."""
-    from ordinate._base.writing import check_replaceable, resolved
+    from ordinate._base.writing import check_replaceable, check_writable, resolved
 
     for other in inputs:
         if resolved(path) == resolved(other):
@@ -293,6 +293,8 @@ def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
             )
     if path.is_dir() or not force:
         check_replaceable(path, force)
+    else:
+        check_writable(resolved(path))
 
 
 def write_table(path: Path, table: Any, force: bool) -> None:
