@@ -207,7 +207,12 @@ def _put_if_free(new: Path, path: Path) -> None:
 
 
 def _entries(folder: Path) -> set[str]:
-    return {entry.name for entry in folder.iterdir()} - {MARK}
+    """Names of what is in a folder; a folder in place of one of our files is not ours."""
+    return {f"{entry.name}{'/' * _is_folder(entry)}" for entry in folder.iterdir()} - {MARK}
+
+
+def _is_folder(entry: Path) -> bool:
+    return entry.is_dir() and not entry.is_symlink()
 
 
 def _marked(folder: Path) -> set[str]:
