@@ -93,7 +93,7 @@ class KernelEmbedder(Embedder):
             f"loss {self.loss_:.6f} per answer after {self.n_iter_} steps, "
             f"{time.perf_counter() - began:.2f} s"
         )
-        self._tell_end(found)
+        self._tell_end(found, loss)
         return self
 
     @abstractmethod

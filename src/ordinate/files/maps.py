@@ -51,8 +51,9 @@ def write_map(
         if name in table:
             raise ValueError(f"a map has a column {name!r} of its own: give yours another name")
         table[name] = pa.array(values, from_pandas=True)
-    with whole_file(path) as partial:
-        write_csv(pa.table(table), partial)
+    # Arrow takes open files where it refuses names that are not UTF-8.
+    with whole_file(path) as partial, partial.open("wb") as file:
+        write_csv(pa.table(table), file)
 
 
 def write_distances(
@@ -119,7 +120,8 @@ def read_map(path: str | os.PathLike) -> MapFile:
 
     try:
         options = ConvertOptions(column_types={"label": pa.string()})
-        table = read_csv(os.fspath(path), convert_options=options)
+        with open(path, "rb") as file:
+            table = read_csv(file, convert_options=options)
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
     except (pa.ArrowInvalid, OSError) as error:

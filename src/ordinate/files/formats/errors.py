@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ordinate._base.messages import readable
+
 
 class Remedy(NamedTuple):
     """Options of :func:`ordinate.readers.read` that settle a question, and when they do.
@@ -41,5 +43,5 @@ class ReadError(ValueError):
 
     def __str__(self) -> str:
         if not self.remedies:
-            return self.what
-        return f"{self.what}. Say {'; or '.join(map(str, self.remedies))}"
+            return readable(self.what)
+        return readable(f"{self.what}. Say {'; or '.join(map(str, self.remedies))}")
