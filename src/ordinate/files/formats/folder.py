@@ -117,6 +117,11 @@ def _together(folder: Path, tables: list[Table]) -> Table:
         array=np.concatenate(arrays) if len(arrays) == len(tables) else None,
         notes=notes + _notes_of(names, tables),
         files=files,
+        like_rows={
+            cell: f"{name}, {where}"
+            for name, table in zip(names, tables, strict=True)
+            for cell, where in table.like_rows.items()
+        },
     )
 
 

@@ -100,6 +100,8 @@ class Table:
         What the file calls the columns that are called by their roles.
     has_answers : bool
         A column of answers was read, to which response= applies.
+    like_rows : dict of str to str
+        Cells of several lines that stray quotes may have made of rows, and where they begin.
     """
 
     path: str
@@ -116,6 +118,7 @@ class Table:
     drops: tuple[str, ...] = ()
     origin: dict[str, str] = field(default_factory=dict)
     has_answers: bool = False
+    like_rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.rows):

@@ -35,7 +35,7 @@ from ordinate.files.readers._choice import ITEM, PLACES
 from ordinate.files.readers._cleaning import as_marks, clean
 from ordinate.files.readers._find import check_roles, find
 from ordinate.files.readers._layout import Layout, Options, note_files
-from ordinate.files.readers._spellings import refuse_two_spellings
+from ordinate.files.readers._spellings import refuse_rows_as_names, refuse_two_spellings
 
 for _public in (ReadError, Remedy):
     _public.__module__ = __name__  # where users find it
@@ -212,6 +212,7 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
         n_rows = len(table.rows)
         clean(table, found, options)
         triplets = found.parse(table, options)
+        refuse_rows_as_names(table, triplets)
         refuse_two_spellings(table, triplets)
         if options.response is not None and not table.has_answers:
             raise ReadError(

@@ -1,4 +1,4 @@
-"""Items that a file names in two ways, in one column with folder or ending, in another without."""
+"""Labels that cannot be meant: rows between stray quotes, and items named in two ways."""
 
 import re
 
@@ -11,6 +11,21 @@ from ordinate.files.readers._propose import SHARED, words
 
 # Fewer anchors than this may have such names by chance.
 ENOUGH = 3
+
+
+def refuse_rows_as_names(table: Table, triplets: Triplets) -> None:
+    """Raise where a name is what stray quotes make of several rows."""
+    if not table.like_rows:
+        return
+    people = triplets.participant_labels
+    for label in [*triplets.items, *([] if people is None else people)]:
+        where = table.like_rows.get(str(label))
+        if where is not None:
+            raise ReadError(
+                f"{table.path}, {where}: the name {str(label)[:60]!r} holds line breaks, and reads "
+                "as rows of the table. Remove the quotes around it if they are astray; if it is a "
+                "name, replace its line breaks by blanks"
+            )
 
 
 def refuse_two_spellings(table: Table, triplets: Triplets) -> None:
