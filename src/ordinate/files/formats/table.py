@@ -100,6 +100,8 @@ class Table:
         What the file calls the columns that are called by their roles.
     has_answers : bool
         A column of answers was read, to which response= applies.
+    sha256 : str
+        Of the bytes that were read, packed or not.
     like_rows : dict of str to str
         Cells of several lines that stray quotes may have made of rows, and where they begin.
     """
@@ -118,6 +120,7 @@ class Table:
     drops: tuple[str, ...] = ()
     origin: dict[str, str] = field(default_factory=dict)
     has_answers: bool = False
+    sha256: str = ""
     like_rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

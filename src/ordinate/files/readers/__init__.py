@@ -14,9 +14,11 @@ from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.files import is_pipe
 from ordinate.files.formats.folder import load
 from ordinate.files.formats.names import WEIGHT
 from ordinate.files.formats.table import DROPPABLE, Table
+from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets
 from ordinate.files.readers import (
@@ -73,6 +75,9 @@ class Reading(NamedTuple):
         Rows that gave triplets; the notes tell about the others.
     notes : list of str
         What was dropped or left unread, how much of it and why.
+    sha256 : str
+        Of the bytes that were read, as they lie in the file; of several files that of the lines
+        which ``sha256sum`` prints for them.
     """
 
     triplets: Triplets
@@ -80,6 +85,7 @@ class Reading(NamedTuple):
     n_rows: int
     n_used: int
     notes: list[str]
+    sha256: str = ""
 
     @property
     def example(self) -> str:
@@ -112,8 +118,9 @@ def read(
     ----------
     path : str or path
         A file, or a folder whose files have the same columns, or either in the fast layout, to
-        which no option applies. Where no column names the
-        participants, each of several files is a participant of its own.
+        which no option applies; a pipe, or "-" for standard input, which are read into memory,
+        once. Where no column names the participants, each of several files is a participant of
+        its own.
     layout : str
         The name of a layout, or "auto" to find it from the columns.
     columns : mapping of str to str or int, optional
@@ -174,13 +181,14 @@ def read(
     ['1 of 2 rows dropped: the answer is missing']
     """
     given = {name: value for name, value in locals().items() if name != "path"}
-    grouped = open_grouped(Path(path))
+    grouped = None if is_pipe(path) else open_grouped(Path(path))
     if grouped is not None:
         usual = read.__kwdefaults__ or {}
         changed = {name: value for name, value in given.items() if value != usual[name]}
         refuse_options(f"{path} is in the fast layout, as rows alone", changed)
+        sha256 = sha256_of(grouped.path, grouped.files)
         triplets = GroupedTriplets(grouped).load()
-        return Reading(triplets, FAST, len(triplets), len(triplets), [])
+        return Reading(triplets, FAST, len(triplets), len(triplets), [], sha256)
     check_choice("layout", layout, ["auto", *(entry.name for entry in LAYOUTS)])
     if odd is not None:
         check_choice("odd", odd, odd_one_out.POSITIONS)
@@ -230,7 +238,7 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
     # The last is pyarrow's word for values that it cannot compare or convert.
     except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
         raise ReadError(Message(f"{table.path}: ", message_of(error))) from error
-    return Reading(triplets, found.name, n_rows, len(table.rows), table.notes)
+    return Reading(triplets, found.name, n_rows, len(table.rows), table.notes, table.sha256)
 
 
 def refuse_options(what: str, given: Iterable[str]) -> None:
