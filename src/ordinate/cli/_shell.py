@@ -69,6 +69,10 @@ Excluded = Annotated[
 MinTime = Annotated[
     float | None, typer.Option(help="Leave out answers faster than this, in the file's unit.")
 ]
+MergeLabels = Annotated[
+    bool,
+    typer.Option(help="Labels that differ only by case, blanks or invisible signs are one item."),
+]
 TableName = Annotated[
     str | None,
     typer.Option(help="Which sheet, variable or file, where a file holds several tables."),

@@ -49,6 +49,7 @@ def fit(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     images: Images = None,
     items: Items = None,

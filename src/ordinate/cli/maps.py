@@ -113,6 +113,7 @@ def score(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ordinate._base.messages import Message
+from ordinate.data.labels import alike
 from ordinate.files.formats.cells import (
     FALSE,
     TRUE,
@@ -100,6 +101,10 @@ class Table:
         What the file calls the columns that are called by their roles.
     has_answers : bool
         A column of answers was read, to which response= applies.
+    merges : bool
+        Labels that differ in trifles alone name one item.
+    merged : dict of str to set of str
+        The spellings that became one, by the first of them.
     sha256 : str
         Of the bytes that were read, packed or not.
     like_rows : dict of str to str
@@ -120,6 +125,8 @@ class Table:
     drops: tuple[str, ...] = ()
     origin: dict[str, str] = field(default_factory=dict)
     has_answers: bool = False
+    merges: bool = False
+    merged: dict[str, set[str]] = field(default_factory=dict)
     sha256: str = ""
     like_rows: dict[str, str] = field(default_factory=dict)
 
@@ -284,10 +291,10 @@ class Table:
         )
         return floats
 
-    def items(self, places: Sequence[int]) -> Items:
-        """Read columns of items; cells may be empty."""
+    def items(self, places: Sequence[int], *, exact: bool = False) -> Items:
+        """Read columns of items, or of others that are named ``exact``ly; cells may be empty."""
         values, codes = distinct([self.data.column(place) for place in places])
-        names, order = self._names(values)
+        names, order = self._names(values, merge=self.merges and not exact)
         codes = np.append(order, -1)[codes].reshape(len(places), -1).T
         return Items(codes, names).select(slice(None))
 
@@ -347,7 +354,7 @@ class Table:
         """Return cells of a row as they stand."""
         return [self.data.column(place)[i].as_py() for place in places]
 
-    def _names(self, values: list) -> tuple[list, np.ndarray]:
+    def _names(self, values: list, merge: bool) -> tuple[list, np.ndarray]:
         """Return the labels of cells, and the label of each cell, -1 for none.
 
         Numbers among text become integers where every label is one; text is trimmed.
@@ -364,11 +371,20 @@ class Table:
             whole = [WHOLE.fullmatch(word) for word in words if word]
             if all(whole):
                 words = [int(WHOLE.fullmatch(word)[1]) if word else "" for word in words]  # type: ignore[index]
+        words = self._merged(words) if merge else words
         names: dict = {}
         order = np.array(
             [-1 if w == "" or w is None else names.setdefault(w, len(names)) for w in words], int
         )
         return list(names), order
+
+    def _merged(self, words: list) -> list:
+        """Write names that differ in trifles alone as the first of them."""
+        first = {}
+        for group in alike(dict.fromkeys(words)):
+            self.merged.setdefault(group[0], set()).update(group)
+            first.update(dict.fromkeys(group, group[0]))
+        return [first.get(word, word) for word in words]
 
 
 @lru_cache(maxsize=1 << 14)

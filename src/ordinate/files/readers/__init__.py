@@ -37,7 +37,7 @@ from ordinate.files.readers._choice import ITEM, PLACES
 from ordinate.files.readers._cleaning import as_marks, clean
 from ordinate.files.readers._find import check_roles, find
 from ordinate.files.readers._layout import Layout, Options, note_files
-from ordinate.files.readers._spellings import refuse_rows_as_names, refuse_two_spellings
+from ordinate.files.readers._spellings import note_alike, refuse_rows_as_names, refuse_two_spellings
 
 for _public in (ReadError, Remedy):
     _public.__module__ = __name__  # where users find it
@@ -107,6 +107,7 @@ def read(
     keep_checks: bool = False,
     exclude_participants: Iterable[Any] = (),
     min_response_time: float | None = None,
+    merge_labels: bool = False,
     table: str | None = None,
 ) -> Reading:
     r"""Read triplets from a file of any layout in :data:`LAYOUTS`, or from a folder of such files.
@@ -155,6 +156,9 @@ def read(
         Participants whose answers are dropped.
     min_response_time : float, optional
         Answers faster than this, in the unit of the file, are dropped.
+    merge_labels : bool
+        Labels that differ only by case, by blanks or by what cannot be seen name one item, which is
+        called as it is first. By default they name different items, and a note tells of them.
     table : str, optional
         Which one, in a file that holds several: the sheet of a workbook, the variable of a .mat or
         .npz file (``"data.rows"`` for a field of a struct), the file within a zip file.
@@ -209,6 +213,7 @@ def read(
     )
     found = load(path, table)
     found.drops = _kinds(drop)
+    found.merges = merge_labels
     return _read(found, options, columns)
 
 
@@ -222,6 +227,7 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
         triplets = found.parse(table, options)
         refuse_rows_as_names(table, triplets)
         refuse_two_spellings(table, triplets)
+        note_alike(table, triplets)
         if options.response is not None and not table.has_answers:
             raise ReadError(
                 Message(

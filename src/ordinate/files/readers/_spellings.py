@@ -1,9 +1,11 @@
-"""Labels that cannot be meant: rows between stray quotes, and items named in two ways."""
+"""Labels that may not be meant: rows between stray quotes, and items named in two ways."""
 
 import re
 
 import numpy as np
 
+from ordinate._base.messages import Message, Option
+from ordinate.data.labels import alike, groups_in_words
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.table import Table
@@ -54,6 +56,28 @@ def refuse_two_spellings(table: Table, triplets: Triplets) -> None:
         "alike, or say which column names the anchors as the others are",
         *(Remedy({"columns": {**used, "anchor": name}}) for name in found[:3]),
     )
+
+
+def note_alike(table: Table, triplets: Triplets) -> None:
+    """Note which labels differ in trifles alone, and whether they became one item."""
+    if triplets.items.dtype.kind == "i":
+        return
+    labels = {*triplets.items.tolist()}
+    merged = [sorted(group) for first, group in table.merged.items() if first in labels]
+    if merged:
+        table.notes.append(
+            f"{len(merged):,} items have several spellings: {groups_in_words(merged)}"
+        )
+    found = alike(triplets.items.tolist())
+    if found:
+        table.notes.append(
+            Message(
+                "labels that differ only by case, by blanks or by what cannot be seen are "
+                f"different items: {groups_in_words(found)}. ",
+                Option("merge_labels", True),
+                " makes one item of them",
+            )
+        )
 
 
 def _file(label: str) -> str:
