@@ -124,7 +124,11 @@ def open_source(
     Source
     """
     if isinstance(data, (str, os.PathLike)):
-        return _of_path(Path(data), n_items, memory_limit, stream, reading)
+        try:
+            return _of_path(Path(data), n_items, memory_limit, stream, reading)
+        except ReadError as error:
+            error.for_reader = True  # who gives a path here, gives no options
+            raise
     refuse_options("these triplets are no file", reading)
     if isinstance(data, TripletFile):
         if n_items not in (None, data.n_items):

@@ -159,13 +159,9 @@ class Table:
 
     def index(self, names: Sequence[str]) -> int | None:
         """Return the place of the column that has the first of these names, or None."""
-        exact: dict[str, list[int]] = {}
-        alike: dict[str, list[int]] = {}
-        for i, own in enumerate(self.header or []):
-            exact.setdefault(own, []).append(i)
-            alike.setdefault(squeezed(own), []).append(i)
+        exact, squashed = _places(tuple(self.header or ()))
         for name in names:
-            found = exact.get(name) or alike.get(squeezed(name), [])
+            found = exact.get(name) or squashed.get(squeezed(name), [])
             if len(found) > 1:
                 raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one of them")
             if found:
@@ -385,6 +381,17 @@ class Table:
             self.merged.setdefault(group[0], set()).update(group)
             first.update(dict.fromkeys(group, group[0]))
         return [first.get(word, word) for word in words]
+
+
+@lru_cache(maxsize=16)
+def _places(header: tuple[str, ...]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Return the places of names, exactly as they are and as they are compared."""
+    exact: dict[str, list[int]] = {}
+    squashed: dict[str, list[int]] = {}
+    for i, name in enumerate(header):
+        exact.setdefault(name, []).append(i)
+        squashed.setdefault(squeezed(name), []).append(i)
+    return exact, squashed
 
 
 @lru_cache(maxsize=1 << 14)

@@ -13,6 +13,7 @@ import pyarrow.csv
 from ordinate.files.formats.cells import column_of, normal
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.names import PARTICIPANT
+from ordinate.files.formats.nested import unnested
 from ordinate.files.formats.quotes import check_quotes, long_fields
 from ordinate.files.formats.table import Table
 
@@ -51,6 +52,7 @@ def read_json(shown: str, name: str, content: bytes) -> Table:
     lists = isinstance(data, list) and len(data) > 0 and all(map(_is_records, data))
     if lists:
         n_lists, data = len(data), _joined(data)
+    data, notes = unnested(shown, data)
     if isinstance(data, dict) and not any(isinstance(value, list) for value in data.values()):
         data = [data]
     if isinstance(data, dict):
@@ -59,6 +61,7 @@ def read_json(shown: str, name: str, content: bytes) -> Table:
         names = list(dict.fromkeys(key for record in data for key in record))
         columns = {name: [record.get(name) for record in data] for name in names}
         table = _columns(shown, columns)
+        table.notes += notes
         if lists:
             table.notes.append(f"{n_lists:,} lists of records are read as one")
         return table
