@@ -65,3 +65,47 @@ def test_very_many_names_of_columns_take_little_work_each(tmp_path, known):
     finally:
         sys.setprofile(None)
     assert counted["call"] + counted["c_call"] < 400 * len(names)
+
+
+CODED = "query,shown_1,shown_2,shown_3,chosen_1\no,x,y,z,{}\nx,y,z,o,{}\ny,o,z,x,{}\n"
+
+
+def nearest(reading):
+    """Return the item chosen for each query."""
+    anchor, near, _ = reading.triplets.items[reading.triplets.rows].T
+    return dict(zip(anchor.tolist(), near.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("said", "options"),
+    [
+        ("ABC", {}),
+        ("132", {}),
+        ("qpm", {"response": {"q": "first", "p": "second", "m": "third"}}),
+        ("xzx", {}),
+        ("xzx", {"response": "item"}),
+    ],
+)
+def test_selections_may_be_coded(tmp_path, said, options):
+    path = write(tmp_path, CODED.format(*said))
+    places = {"ABC": (0, 1, 2), "132": (0, 2, 1), "qpm": (0, 1, 2), "xzx": (0, 1, 2)}[said]
+    shown = {"o": "xyz", "x": "yzo", "y": "ozx"}
+    wanted = {query: shown[query][k] for query, k in zip(shown, places, strict=True)}
+    assert nearest(readers.read(path, **options)) == wanted
+
+
+def test_codes_of_selections_are_asked_about(tmp_path):
+    path = write(tmp_path, CODED.format(*"qpm"))
+    with pytest.raises(readers.ReadError, match="are codes") as caught:
+        readers.read(path)
+    assert len(readers.read(path, **caught.value.remedies[0].options).triplets) == 6
+
+
+def test_an_item_may_be_called_like_nothing(tmp_path):
+    path = write(tmp_path, "kept_a,kept_b,odd\nDE,FR,NA\nNA,DE,FR\nFR,DE,none\n")
+    reading = readers.read(path)
+    assert reading.triplets.items.tolist() == ["DE", "FR", "NA"]
+    assert reading.notes == [
+        "1 of 3 rows dropped: the answer is missing",
+        "an item is called 'NA': if that means that there is none, remove those rows",
+    ]

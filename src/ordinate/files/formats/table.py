@@ -329,6 +329,9 @@ class Table:
             return items
         given = items.codes[:, [answer]]
         named = ((items.codes[:, question] == given) & (given >= 0)).any(axis=1)
+        if answer < shown:
+            # Not among the others of its row, but an item if it is among those of another.
+            named |= np.isin(given[:, 0], items.codes[:, question]) & (given[:, 0] >= 0)
         missing = blank[:, answer] & ~named
         self.drop(missing, "the answer is missing")
         return items.select(~missing)

@@ -7,6 +7,7 @@ import numpy as np
 from ordinate._base.messages import Message, Option
 from ordinate.data.labels import alike, groups_in_words
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.cells import is_missing
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.table import Table
 from ordinate.files.readers._propose import SHARED, words
@@ -62,6 +63,11 @@ def note_alike(table: Table, triplets: Triplets) -> None:
     """Note which labels differ in trifles alone, and whether they became one item."""
     if triplets.items.dtype.kind == "i":
         return
+    for label in triplets.items:
+        if is_missing(label):
+            table.notes.append(
+                f"an item is called {label!r}: if that means that there is none, remove those rows"
+            )
     labels = {*triplets.items.tolist()}
     merged = [sorted(group) for first, group in table.merged.items() if first in labels]
     if merged:
