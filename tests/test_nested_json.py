@@ -11,6 +11,7 @@ ROWS = [
     {"anchor": "bee", "near": "cod", "far": "ant"},
     {"anchor": "cod", "near": "ant", "far": "bee"},
 ]
+COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
 PEOPLE = [{"worker_id": "p1", "trials": ROWS[:2]}, {"worker_id": "p2", "trials": ROWS[2:]}]
 
 
@@ -22,14 +23,19 @@ def read(folder, data):
 @pytest.mark.parametrize(
     ("data", "notes"),
     [
-        ({"trials": ROWS}, ["records are read from 'trials'"]),
+        ({"trials": ROWS}, ["the data are read from 'trials'"]),
         (
             {"version": 2, "trials": ROWS},
-            ["records are read from 'trials'; not read: ['version']"],
+            ["the data are read from 'trials'; not read: ['version']"],
         ),
         (
             {"study": {"results": ROWS}},
-            ["records are read from 'study'", "records are read from 'results'"],
+            ["the data are read from 'study'", "the data are read from 'results'"],
+        ),
+        ({"study": COLUMNS}, ["the data are read from 'study'"]),
+        (
+            {**COLUMNS, "events": [{"time": 1}]},
+            ["not read, since they are no lists of 3 rows: ['events']"],
         ),
         ([{"trial": row} for row in ROWS], []),
         ({k: {str(i): row[k] for i, row in enumerate(ROWS)} for k in ROWS[0]}, []),
@@ -46,6 +52,11 @@ def test_records_within_others(tmp_path, data, notes):
 def test_participants_have_records_of_their_own(tmp_path, data):
     triplets = read(tmp_path, data).triplets
     assert triplets.participant_labels[triplets.participant].tolist() == ["p1", "p1", "p2"]
+
+
+def test_objects_that_name_nobody_stand_for_participants(tmp_path):
+    triplets = read(tmp_path, [{"trials": ROWS[:2]}, {"trials": ROWS[2:]}]).triplets
+    assert triplets.participant_labels[triplets.participant].tolist() == [1, 1, 2]
 
 
 def test_fields_within_others_are_told_apart(tmp_path):

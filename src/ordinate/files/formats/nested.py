@@ -28,14 +28,19 @@ def unnested(shown: str, data: Any) -> tuple[Any, list[str]]:
     for _ in range(DEEPEST):
         if _is_columns_by_row(data):
             return {name: list(cells.values()) for name, cells in data.items()}, notes
+        if isinstance(data, dict) and len(data) == 1 and isinstance(*data.values(), dict):
+            ((key, data),) = data.items()
+            notes.append(f"the data are read from {key!r}")
+            continue
         wrapped = [data] if isinstance(data, dict) else data
         key = _key_of_records(shown, wrapped)
         if key is None:
             break
-        others = sorted({name for outer in wrapped for name in outer} - {key, *PARTICIPANT})
+        names = {name for outer in wrapped for name in outer} - {key}
+        others = sorted(name for name in names if normal(name) not in PARTICIPANT)
         unread = f"; not read: {others[:10]}" if others else ""
-        notes.append(f"records are read from {key!r}{unread}")
-        data = [record for outer in wrapped for record in _with_participant(outer, key)]
+        notes.append(f"the data are read from {key!r}{unread}")
+        data = _joined(wrapped, key)
     if isinstance(data, list) and any(_nests(record) for record in data):
         data = _flat(data)
     return data, notes
@@ -62,13 +67,11 @@ def _key_of_records(shown: str, wrapped: Any) -> str | None:
     if not _is_records(wrapped):
         return None
     inside = [[k for k, v in outer.items() if _is_records(v)] for outer in wrapped]
-    single = len(wrapped) == 1 and len(wrapped[0]) == 1
-    if single and isinstance(next(iter(wrapped[0].values())), dict):
-        return next(iter(wrapped[0]))
     keys = {key for found in inside for key in found}
     if not keys or not all(inside):
         return None
-    if len(wrapped) > 1 and not _tell_more(wrapped, keys):
+    lists = sum(isinstance(value, list) for outer in wrapped for value in outer.values())
+    if lists > 1 and not _tell_more(wrapped, keys):
         return None
     if len(keys) > 1:
         raise ReadError(
@@ -94,11 +97,19 @@ def _tell_more(wrapped: list[dict], keys: set[str]) -> bool:
     return len(within & QUESTIONS) > len(around & QUESTIONS)
 
 
-def _with_participant(outer: dict, key: str) -> list[dict]:
-    """Return the records of an object, with its participant where they name none."""
-    inside = outer[key] if isinstance(outer[key], list) else [outer[key]]
-    people = {n: v for n, v in outer.items() if normal(n) in PARTICIPANT and n != key}
-    return [{**people, **record} for record in inside]
+def _joined(wrapped: list[dict], key: str) -> list[dict]:
+    """Return the records of several objects, with the participants that these name, or stand for."""
+    people = [
+        {n: v for n, v in o.items() if normal(n) in PARTICIPANT and n != key} for o in wrapped
+    ]
+    named = any(normal(n) in PARTICIPANT for o in wrapped for record in o[key] for n in record)
+    if len(wrapped) > 1 and not named and not any(people):
+        people = [{PARTICIPANT[0]: k} for k in range(1, len(wrapped) + 1)]
+    return [
+        {**person, **record}
+        for person, outer in zip(people, wrapped, strict=True)
+        for record in outer[key]
+    ]
 
 
 def _nests(record: Any) -> bool:

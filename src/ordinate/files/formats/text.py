@@ -56,7 +56,9 @@ def read_json(shown: str, name: str, content: bytes) -> Table:
     if isinstance(data, dict) and not any(isinstance(value, list) for value in data.values()):
         data = [data]
     if isinstance(data, dict):
-        return _columns(shown, data)
+        table = _columns(shown, data)
+        table.notes += notes
+        return table
     if all(isinstance(record, dict) for record in data):
         names = list(dict.fromkeys(key for record in data for key in record))
         columns = {name: [record.get(name) for record in data] for name in names}
