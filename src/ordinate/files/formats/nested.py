@@ -28,7 +28,7 @@ def unnested(shown: str, data: Any) -> tuple[Any, list[str]]:
     for _ in range(DEEPEST):
         if _is_columns_by_row(data):
             return {name: list(cells.values()) for name, cells in data.items()}, notes
-        if isinstance(data, dict) and len(data) == 1 and isinstance(*data.values(), dict):
+        if isinstance(data, dict) and [type(value) for value in data.values()] == [dict]:
             ((key, data),) = data.items()
             notes.append(f"the data are read from {key!r}")
             continue
@@ -98,9 +98,10 @@ def _tell_more(wrapped: list[dict], keys: set[str]) -> bool:
 
 
 def _joined(wrapped: list[dict], key: str) -> list[dict]:
-    """Return the records of several objects, with the participants that these name, or stand for."""
+    """Return the records of several objects, with the participants these name or stand for."""
     people = [
-        {n: v for n, v in o.items() if normal(n) in PARTICIPANT and n != key} for o in wrapped
+        {name: v for name, v in outer.items() if normal(name) in PARTICIPANT and name != key}
+        for outer in wrapped
     ]
     named = any(normal(n) in PARTICIPANT for o in wrapped for record in o[key] for n in record)
     if len(wrapped) > 1 and not named and not any(people):
