@@ -194,6 +194,8 @@ def _lines_above(lines: list[str]) -> int:
 
 def _is_above(line: str, delimiter: str, width: int) -> bool:
     """Tell whether a line is a comment or a title; words of a title are no fields."""
+    if line.count('"') % 2:
+        return False  # the field goes on below
     if line.startswith("#") and len(_fields(line.lstrip("# "), delimiter)) != width:
         return True
     filled = (sum(map(bool, _fields(line, other))) for other in DELIMITERS if other != " ")
