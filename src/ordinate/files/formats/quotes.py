@@ -88,17 +88,18 @@ def long_fields(shown: str, content: bytes, delimiter: str, n_above: int) -> Ite
     quoted = re.compile(rb'"(?<![^\r\n%s]")[^"]*(?:""[^"]*)*("?)' % mark)
     line, counted = 1 + n_above, 0
     for field in quoted.finditer(content):
-        if field[1] and b"\n" not in field[0]:
+        start, stop = field.span()
+        if field[1] and content.find(b"\n", start, stop) < 0:
             continue
-        line += content.count(b"\n", counted, field.start())
-        counted = field.start()
+        line += content.count(b"\n", counted, start)
+        counted = start
         if not field[1]:
             raise ReadError(
                 f"{shown}, line {line}: a quote is opened here and never closed, or the file is "
                 f"cut off; {ADVICE}"
             )
-        last = line + field[0].count(b"\n")
-        after = content[field.end() : field.end() + 1].decode(errors="replace")
+        last = line + content.count(b"\n", start, stop)
+        after = content[stop : stop + 1].decode(errors="replace")
         if after not in ("", "\r", "\n", delimiter):
             raise ReadError(
                 f"{shown}, line {line}: a quote is opened here, and the next one, on line {last}, "
