@@ -85,15 +85,18 @@ def long_fields(shown: str, content: bytes, delimiter: str, n_above: int) -> Ite
     """Yield the fields in quotes that hold line breaks, or raise where a quote has no end."""
     mark = re.escape(delimiter.encode())
     # A quote opens a field where nothing but the end of another is before it.
-    quoted = re.compile(rb'"(?<![^\r\n%s]")[^"]*(?:""[^"]*)*("?)' % mark)
-    line, counted = 1 + n_above, 0
-    for field in quoted.finditer(content):
-        start, stop = field.span()
-        if field[1] and content.find(b"\n", start, stop) < 0:
-            continue
+    opening = rb'"(?<![^\r\n%s]")' % mark
+    within = rb'"(?<=[^\r\n%s]")' % mark
+    on_one_line = opening + rb'[^"\n]*+(?:""[^"\n]*+)*+"'
+    others = re.compile(rb'(?:[^"]++|%s|%s)*+' % (on_one_line, within))
+    long = re.compile(rb'"[^"]*+(?:""[^"]*+)*+("?)')
+    line, counted, stop = 1 + n_above, 0, 0
+    while (start := others.match(content, stop).end()) < len(content):  # type: ignore[union-attr]
+        field = long.match(content, start)
+        stop = field.end()  # type: ignore[union-attr]
         line += content.count(b"\n", counted, start)
         counted = start
-        if not field[1]:
+        if not field[1]:  # type: ignore[index]
             raise ReadError(
                 f"{shown}, line {line}: a quote is opened here and never closed, or the file is "
                 f"cut off; {ADVICE}"
