@@ -16,6 +16,7 @@ from ordinate._base.memory import in_words, memory_size
 from ordinate._base.messages import Message, message_of, some
 from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets, is_table, table_of
+from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, PlainTriplets, TripletFile
 from ordinate.files.ondisk.plain import open_plain
@@ -48,6 +49,8 @@ class Source(NamedTuple):
         Rows there are, and rows that gave triplets.
     notes : list of str
         What was dropped or left unread, how much of it and why.
+    read_sha256 : str
+        Of what was read; empty for what stays in a file.
     """
 
     triplets: Triplets | TripletFile
@@ -56,6 +59,7 @@ class Source(NamedTuple):
     n_rows: int
     n_used: int
     notes: list[str]
+    read_sha256: str = ""
 
     @property
     def stored(self) -> TripletFile | None:
@@ -67,6 +71,14 @@ class Source(NamedTuple):
     def example(self) -> str:
         """The first triplet in words; nothing for what stays in a file."""
         return self.triplets.example if isinstance(self.triplets, Triplets) else ""
+
+    @property
+    def sha256(self) -> str:
+        """Of what was read; a file that is not yet read is, and must not have been changed."""
+        found = self.triplets
+        if isinstance(found, Triplets):
+            return self.read_sha256
+        return sha256_of(found.path, found.files)
 
     def load(self) -> Triplets:
         """Return the triplets in memory, or raise if they cannot be there."""
@@ -113,7 +125,11 @@ def open_source(
     Source
     """
     if isinstance(data, (str, os.PathLike)):
-        return _of_path(Path(data), n_items, memory_limit, stream, reading)
+        try:
+            return _of_path(Path(data), n_items, memory_limit, stream, reading)
+        except ReadError as error:
+            error.for_reader = True  # who gives a path here, gives no options
+            raise
     refuse_options("these triplets are no file", reading)
     if isinstance(data, TripletFile):
         if n_items not in (None, data.n_items):
@@ -182,13 +198,13 @@ def _of_path(
     if memory_limit is not None and stored is None:
         notes = [*notes, f"the memory limit did not apply: {path.name} {NOT_STREAMED}"]
     triplets = _with_items(found.triplets, path, n_items)
-    return Source(triplets, path, found.layout, found.n_rows, found.n_used, notes)
+    return Source(triplets, path, found.layout, found.n_rows, found.n_used, notes, found.sha256)
 
 
 def _streamable(path: Path, n_items: int | None, memory_limit: Any) -> TripletFile | None:
     """Open what can be streamed; None for all else, of which readers know what to say."""
     if not (path.is_file() or path.is_dir()):
-        return None  # opening a pipe waits for somebody to write
+        return None  # what comes through a pipe comes once
     grouped = open_grouped(path)
     if grouped is not None:
         return GroupedTriplets(grouped, n_items, memory_limit)

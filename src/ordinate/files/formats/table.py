@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ordinate._base.messages import Message
+from ordinate.data.labels import alike
 from ordinate.files.formats.cells import (
     FALSE,
     TRUE,
@@ -100,6 +101,14 @@ class Table:
         What the file calls the columns that are called by their roles.
     has_answers : bool
         A column of answers was read, to which response= applies.
+    merges : bool
+        Labels that differ in trifles alone name one item.
+    merged : dict of str to set of str
+        The spellings that became one, by the first of them.
+    sha256 : str
+        Of the bytes that were read, packed or not.
+    like_rows : dict of str to str
+        Cells of several lines that stray quotes may have made of rows, and where they begin.
     """
 
     path: str
@@ -116,6 +125,10 @@ class Table:
     drops: tuple[str, ...] = ()
     origin: dict[str, str] = field(default_factory=dict)
     has_answers: bool = False
+    merges: bool = False
+    merged: dict[str, set[str]] = field(default_factory=dict)
+    sha256: str = ""
+    like_rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.rows):
@@ -146,13 +159,9 @@ class Table:
 
     def index(self, names: Sequence[str]) -> int | None:
         """Return the place of the column that has the first of these names, or None."""
-        exact: dict[str, list[int]] = {}
-        alike: dict[str, list[int]] = {}
-        for i, own in enumerate(self.header or []):
-            exact.setdefault(own, []).append(i)
-            alike.setdefault(squeezed(own), []).append(i)
+        exact, squashed = _places(tuple(self.header or ()))
         for name in names:
-            found = exact.get(name) or alike.get(squeezed(name), [])
+            found = exact.get(name) or squashed.get(squeezed(name), [])
             if len(found) > 1:
                 raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one of them")
             if found:
@@ -278,10 +287,10 @@ class Table:
         )
         return floats
 
-    def items(self, places: Sequence[int]) -> Items:
-        """Read columns of items; cells may be empty."""
+    def items(self, places: Sequence[int], *, exact: bool = False) -> Items:
+        """Read columns of items, or of others that are named ``exact``ly; cells may be empty."""
         values, codes = distinct([self.data.column(place) for place in places])
-        names, order = self._names(values)
+        names, order = self._names(values, merge=self.merges and not exact)
         codes = np.append(order, -1)[codes].reshape(len(places), -1).T
         return Items(codes, names).select(slice(None))
 
@@ -320,6 +329,9 @@ class Table:
             return items
         given = items.codes[:, [answer]]
         named = ((items.codes[:, question] == given) & (given >= 0)).any(axis=1)
+        if answer < shown:
+            # Not among the others of its row, but an item if it is among those of another.
+            named |= np.isin(given[:, 0], items.codes[:, question]) & (given[:, 0] >= 0)
         missing = blank[:, answer] & ~named
         self.drop(missing, "the answer is missing")
         return items.select(~missing)
@@ -341,7 +353,7 @@ class Table:
         """Return cells of a row as they stand."""
         return [self.data.column(place)[i].as_py() for place in places]
 
-    def _names(self, values: list) -> tuple[list, np.ndarray]:
+    def _names(self, values: list, merge: bool) -> tuple[list, np.ndarray]:
         """Return the labels of cells, and the label of each cell, -1 for none.
 
         Numbers among text become integers where every label is one; text is trimmed.
@@ -358,11 +370,31 @@ class Table:
             whole = [WHOLE.fullmatch(word) for word in words if word]
             if all(whole):
                 words = [int(WHOLE.fullmatch(word)[1]) if word else "" for word in words]  # type: ignore[index]
+        words = self._merged(words) if merge else words
         names: dict = {}
         order = np.array(
             [-1 if w == "" or w is None else names.setdefault(w, len(names)) for w in words], int
         )
         return list(names), order
+
+    def _merged(self, words: list) -> list:
+        """Write names that differ in trifles alone as the first of them."""
+        first = {}
+        for group in alike(dict.fromkeys(words)):
+            self.merged.setdefault(group[0], set()).update(group)
+            first.update(dict.fromkeys(group, group[0]))
+        return [first.get(word, word) for word in words]
+
+
+@lru_cache(maxsize=16)
+def _places(header: tuple[str, ...]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Return the places of names, exactly as they are and as they are compared."""
+    exact: dict[str, list[int]] = {}
+    squashed: dict[str, list[int]] = {}
+    for i, name in enumerate(header):
+        exact.setdefault(name, []).append(i)
+        squashed.setdefault(squeezed(name), []).append(i)
+    return exact, squashed
 
 
 @lru_cache(maxsize=1 << 14)

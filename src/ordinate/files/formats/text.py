@@ -14,6 +14,8 @@ from ordinate._base.messages import some
 from ordinate.files.formats.cells import column_of, normal
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.names import PARTICIPANT
+from ordinate.files.formats.nested import unnested
+from ordinate.files.formats.quotes import check_quotes, long_fields
 from ordinate.files.formats.table import Table
 
 DELIMITERS = ("\t", ",", ";", "|", " ")
@@ -51,14 +53,18 @@ def read_json(shown: str, name: str, content: bytes) -> Table:
     lists = isinstance(data, list) and len(data) > 0 and all(map(_is_records, data))
     if lists:
         n_lists, data = len(data), _joined(data)
+    data, notes = unnested(shown, data)
     if isinstance(data, dict) and not any(isinstance(value, list) for value in data.values()):
         data = [data]
     if isinstance(data, dict):
-        return _columns(shown, data)
+        table = _columns(shown, data)
+        table.notes += notes
+        return table
     if all(isinstance(record, dict) for record in data):
         names = list(dict.fromkeys(key for record in data for key in record))
         columns = {name: [record.get(name) for record in data] for name in names}
         table = _columns(shown, columns)
+        table.notes += notes
         if lists:
             table.notes.append(f"{n_lists:,} lists of records are read as one")
         return table
@@ -119,44 +125,60 @@ def read_text(shown: str, content: bytes) -> Table:
         content = re.sub(rb"[ \t]+", b" ", content)
     if b"\n" not in content:
         content += b"\n"  # Arrow does not see a single line without an end
+    data, n_bad = _parsed(shown, content, delimiter, n_columns, n_above)
+
+    def place(row: int) -> str:
+        return f"line {n_above + _line(content, delimiter, lambda i, cells: i == row)}"
+
+    if n_bad:
+        width = data.num_columns
+        line = n_above + _line(content, delimiter, lambda i, cells: len(cells) != width)
+        raise ReadError(
+            f"{shown}, line {line}: not the {width} fields of line {n_above + 1} "
+            f"({n_bad:,} such rows); repair those rows, or quote fields that hold {delimiter!r}"
+        )
+    if data.num_columns != n_columns:
+        raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
+    if quoted:
+        breaks = check_quotes(shown, content, delimiter, data, n_above)
+        notes += [breaks.note] if breaks.note else []
+    table = Table(shown, data, None, place, text=True, undecided=True, delimiter=delimiter)
+    table.header = [cell.strip() for cell in table.cells(0, range(n_columns))]
+    table.notes += notes
+    table.like_rows = breaks.like_rows if quoted else {}
+    return table
+
+
+def _parsed(
+    shown: str, content: bytes, delimiter: str, n_columns: int, n_above: int
+) -> tuple[pa.Table, int]:
+    """Return the rows as text, and the number of those that have more or fewer fields."""
     bad: list[Any] = []
 
     def skip(row: Any) -> str:
         bad.append(row)
         return "skip"
 
-    data = pa.csv.read_csv(
-        pa.BufferReader(content),
-        read_options=pa.csv.ReadOptions(autogenerate_column_names=True, block_size=1 << 22),
-        parse_options=pa.csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=quoted, invalid_row_handler=skip
-        ),
-        convert_options=pa.csv.ConvertOptions(
-            column_types={f"f{i}": pa.string() for i in range(n_columns)},
-            strings_can_be_null=False,
-            check_utf8=False,
-        ),
-    )
-
-    def place(row: int) -> str:
-        return f"line {n_above + _line(content, delimiter, lambda i, cells: i == row)}"
-
-    if bad:
-        width = data.num_columns
-        line = n_above + _line(content, delimiter, lambda i, cells: len(cells) != width)
-        raise ReadError(
-            f"{shown}, line {line}: not the {width} fields of line {n_above + 1} "
-            f"({len(bad):,} such rows); repair those rows, or quote fields that hold {delimiter!r}"
+    quoted = b'"' in content
+    try:
+        data = pa.csv.read_csv(
+            pa.BufferReader(content),
+            read_options=pa.csv.ReadOptions(autogenerate_column_names=True, block_size=1 << 22),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=quoted, invalid_row_handler=skip
+            ),
+            convert_options=pa.csv.ConvertOptions(
+                column_types={f"f{i}": pa.string() for i in range(n_columns)},
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
         )
-    if data.num_columns != n_columns:
-        raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
-    table = Table(shown, data, None, place, text=True, undecided=True, delimiter=delimiter)
-    table.header = [cell.strip() for cell in table.cells(0, range(n_columns))]
-    table.notes += notes
-    last = table.cells(-1, [n_columns - 1])[0]
-    if "\n" in last and not content.rstrip().endswith(b'"'):
-        raise ReadError(f"{shown}: a quote is opened and never closed, or the file is cut off")
-    return table
+    except pa.ArrowInvalid:
+        list(long_fields(shown, content, delimiter, n_above))  # a quote may be the reason
+        raise
+    if bad and quoted:
+        list(long_fields(shown, content, delimiter, n_above))
+    return data, len(bad)
 
 
 def _lines_above(lines: list[str]) -> int:
@@ -173,6 +195,8 @@ def _lines_above(lines: list[str]) -> int:
 
 def _is_above(line: str, delimiter: str, width: int) -> bool:
     """Tell whether a line is a comment or a title; words of a title are no fields."""
+    if line.count('"') % 2:
+        return False  # the field goes on below
     if line.startswith("#") and len(_fields(line.lstrip("# "), delimiter)) != width:
         return True
     filled = (sum(map(bool, _fields(line, other))) for other in DELIMITERS if other != " ")

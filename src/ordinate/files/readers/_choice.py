@@ -178,7 +178,9 @@ def _find(
     all_coded = any(words.times.keys() <= scheme.keys() for scheme in schemes)
     if is_item.mean() >= MOST and not all_coded:
         return None
-    few = len(is_item) <= n_shown or len(words.times) > n_shown
+    # In few rows an answer that is no item is a slip, unless there are several and none is an item.
+    slip = bool(is_item.any()) or len(words.times) < 2
+    few = len(words.times) > n_shown or (len(is_item) <= n_shown and slip)
     if not schemes and (named or few):
         return None  # to be refused, row by row
     if is_item.all() and all((words.places(s) == same.argmax(axis=1)).all() for s in schemes):

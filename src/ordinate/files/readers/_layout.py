@@ -138,7 +138,7 @@ def participants(table: Table) -> pa.DictionaryArray | None:
     others = [n for n in PARTICIPANT[1:] if table.column([n]) not in (None, column)]
     if others:
         table.notes.append(f"participants are not read from column {others[0]!r}")
-    items = table.items([table.places({"participant": PARTICIPANT})[0]])
+    items = table.items([table.places({"participant": PARTICIPANT})[0]], exact=True)
     unnamed = items.codes[:, 0] < 0
     if unnamed.any():
         table.notes.append(f"{unnamed.sum():,} rows name no participant; they count as one, ''")

@@ -6,6 +6,7 @@ import numpy as np
 
 from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.cells import TRUE
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import ANSWER, WEIGHT, WIDE_PLAIN
 from ordinate.files.formats.table import Items, Table
@@ -20,6 +21,8 @@ from ordinate.files.readers._layout import (
 
 ROLES = {"anchor": ("anchor",), "near": ("near", "positive"), "far": ("far", "negative")}
 RESPONSE = ("response", "choice", "winner")
+# Responses that agree with near and far.
+AS_IT_STANDS = (*TRUE, "+1", "1.0", "near", "nearer", "first", "left", "")
 # What three columns without names may be, in words.
 BARE = tuple(ROLES), "anchor, near, far"
 
@@ -58,7 +61,7 @@ def parse(table: Table, options: Options) -> Triplets:
 
 def _answers(table: Table) -> Any:
     """Return the answer that each row came from; each of several files may count from 1."""
-    found = table.items(table.places({"answer": ANSWER}))
+    found = table.items(table.places({"answer": ANSWER}), exact=True)
     table.refuse(found.codes[:, 0] < 0, lambda i: "the answer has no id", "give it one")
     if table.files is None:
         return found.columns()[0]
@@ -66,21 +69,21 @@ def _answers(table: Table) -> Any:
 
 
 def _weigh_response(table: Table, options: Options, places: list[int], items: Items) -> None:
-    """Ask about a response beside near and far, unless it says the same of all rows."""
+    """Ask about a response beside near and far, unless it says that all rows are as they stand."""
     place = table.index(RESPONSE)
     if place is None or table.header is None:
         return
     name = table.header[place]
     response = table.items([*places, place])
-    same = len(np.unique(response.codes[:, 3])) == 1
-    if same or (response.codes[:, 3] == response.codes[:, 1]).all() or options.layout == "plain":
+    stands = table.among(table.data.column(place), AS_IT_STANDS).all()
+    if stands or (response.codes[:, 3] == response.codes[:, 1]).all() or options.layout == "plain":
         table.notes.append(f"the column {name} is not read: near and far say who is nearer")
         return
     anchor, near, far = (table.header[k] for k in places)
     columns = {"anchor": anchor, "first": near, "second": far, "response": name}
     raise ReadError(
-        f"{table.path}: {near} and {far} say who is nearer, and so does {name}, which is not the "
-        "same in all rows",
+        f"{table.path}: {near} and {far} say who is nearer, and so does {name}, which does not "
+        "say that all rows are as they stand",
         Remedy({"columns": columns}, f"if {name} tells which of the two is nearer"),
         Remedy({"layout": "plain"}, f"to leave {name} unread"),
     )
