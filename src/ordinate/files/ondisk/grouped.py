@@ -11,7 +11,8 @@ Two forms. A folder of arrays is what a disk reads fastest:
     about.json       order, numbers of rows and items, labels, checksums of all arrays and its own
 
 A Parquet file with the columns anchor, near, far is what other programs read: its row groups begin
-where long columns begin, and about.json stands in its metadata.
+where long columns begin, and about.json stands in its metadata. A checksum of the footer, which
+other programs do not look at, stands before it.
 
 All but the rows is checked as it is opened. Rows are checked in stretches of a million at most,
 each when it is first read: nothing is summed that has not been checked.
@@ -25,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from ordinate.files.ondisk.files import Fingerprint, fingerprint, read_into, reading
+from ordinate.files.ondisk.footer import footer_is_sealed
 from ordinate.files.ondisk.layout import (
     COLUMNS,
     HEADER,
     IDS,
-    NAME,
     STARTS,
     About,
     checksum,
@@ -39,7 +40,6 @@ from ordinate.files.ondisk.layout import (
 
 ABOUT = "about.json"
 KEY = b"ordinate"
-BEGIN = f'{{"layout": "{NAME}'.encode()  # of a description
 STRETCH = 1 << 20  # rows, at most, that share a checksum or a row group
 ARRAYS = (*(name for name, _ in IDS.values()), "starts", *COLUMNS)
 PARQUET = {"pairs": ["near", "far"], "rows": ["anchor", "near", "far"]}
@@ -174,27 +174,21 @@ def _refuse_missing(folder: Path, names: list[str]) -> None:
 class ParquetFile(GroupedFile):
     """The Parquet file."""
 
-    def __init__(self, path: Path) -> None:
-        import pyarrow.parquet as pq
-
-        self.path = path
+    def __init__(self, path: Path, metadata: Any, sealed: bool) -> None:
+        self.path, self.metadata, self.files = path, metadata, fingerprint([path])
         with reading(path):
-            self.metadata = pq.read_metadata(path)
-            self.files = fingerprint([path])
-            sizes = [
-                self.metadata.row_group(g).num_rows for g in range(self.metadata.num_row_groups)
-            ]
+            sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
             bounds = np.cumsum([0, *sizes]).tolist()
             self.about = described(
-                self.metadata.metadata[KEY],
-                n_rows=self.metadata.num_rows,
+                metadata.metadata[KEY],
+                n_rows=metadata.num_rows,
                 bounds=bounds,
                 dtype="<u4",
                 checksums=None,
             )
-            if self.about.bounds != bounds:
+            if self.about.bounds != bounds or sealed != (self.about.version > 1):
                 raise ValueError(
-                    "its row groups are not those of its description: if another program wrote it, "
+                    "its footer is not the one that ordinate wrote: if another program wrote it, "
                     "leave out the metadata 'ordinate', which belong to the file that was read"
                 )
             self._local = threading.local()
@@ -264,7 +258,7 @@ def open_grouped(path: Path) -> GroupedFile | None:
     import pyarrow.parquet as pq
 
     with reading(path):
-        metadata = pq.read_metadata(path).metadata or {}
-        if KEY not in metadata and any(BEGIN in value[: len(BEGIN)] for value in metadata.values()):
-            raise ValueError("its description has lost its name")
-    return ParquetFile(path) if KEY in metadata else None
+        sealed = footer_is_sealed(path)
+        metadata = pq.read_metadata(path)
+    ours = sealed or KEY in (metadata.metadata or {})
+    return ParquetFile(path, metadata, sealed) if ours else None

@@ -94,7 +94,7 @@ def described(text: bytes, **known_otherwise: Any) -> About:
     if isinstance(known, dict) and known.get("layout") == NAME_1:
         return _checked(_of_layout_1(known_otherwise | known))
     if text != sealed(text.rpartition(SEAL)[0]) or not isinstance(known, dict):
-        raise ValueError("its description does not fit its own checksum: it was damaged or edited")
+        raise ValueError("its description is not what ordinate wrote: it was damaged or edited")
     if (known.get("layout"), known.get("version")) != (NAME, VERSION):
         raise ValueError(
             f"it is in layout {known.get('version')!r}, and this version knows layouts 1 and "

@@ -13,6 +13,7 @@ import numpy as np
 
 from ordinate._base.writing import whole_file, whole_folder
 from ordinate.data.rows import group_by_anchor
+from ordinate.files.ondisk.footer import seal_footer
 from ordinate.files.ondisk.grouped import ABOUT, KEY, STRETCH
 from ordinate.files.ondisk.layout import (
     COLUMNS,
@@ -197,9 +198,11 @@ class ParquetWriter(Writer):
         import pyarrow.parquet as pq
 
         super().__init__(path, whole)
-        fields = [(name, pa.uint32()) for name in ("anchor", "near", "far")]
-        fields += [(name, pa.from_numpy_dtype(COLUMNS[name])) for name in whole.columns]
-        self._schema = pa.schema(fields)
+        types = dict.fromkeys(("anchor", "near", "far"), self.ids)
+        types |= {name: COLUMNS[name] for name in whole.columns}
+        self._schema = pa.schema(
+            [pa.field(name, pa.from_numpy_dtype(types[name]), nullable=False) for name in types]
+        )
         # Random ids do not compress; large plain pages are decoded fastest.
         self._writer = pq.ParquetWriter(
             path,
@@ -225,6 +228,7 @@ class ParquetWriter(Writer):
         super().close()
         self._writer.add_key_value_metadata({KEY: self._about(self._starts()).text()})
         self._writer.close()
+        seal_footer(self.path)
         with self.path.open("rb") as file:
             os.fsync(file.fileno())
 
