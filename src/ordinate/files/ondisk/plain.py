@@ -146,7 +146,7 @@ def _arrow(path: Path) -> PlainFile:
             file = pa.ipc.open_file(source, options=options)
             for i in range(n_batches):
                 batch = file.get_batch(i)
-                batch.validate()
+                batch.validate(full=True)
                 for start in range(0, len(batch), BATCH):
                     yield _from_arrow(batch.slice(start, BATCH), names, weighted)
 
