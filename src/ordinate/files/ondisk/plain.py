@@ -204,7 +204,8 @@ def _from_arrow(batch: Any, names: list[str], weighted: bool) -> Batch:
             return check_integers(name, column.to_numpy(zero_copy_only=False))
         if str(column.type) not in ("string", "large_string", "string_view"):
             raise ValueError(
-                f"a column holds {column.type} values; text and numbers can be read: make text of it"
+                f"a column holds {column.type} values; text and numbers can be read: "
+                "make text of it"
             )
         column = column.cast(pa.string())
         if pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py():
