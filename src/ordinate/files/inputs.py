@@ -18,8 +18,9 @@ from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets, is_table, table_of
 from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
-from ordinate.files.ondisk.handles import GroupedTriplets, PlainTriplets, TripletFile
+from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
 from ordinate.files.ondisk.plain import open_plain
+from ordinate.files.ondisk.unsorted import PlainTriplets
 from ordinate.files.readers import FAST, ReadError, read, refuse_options
 
 STREAMED = "streamed"
@@ -85,7 +86,7 @@ class Source(NamedTuple):
         found = self.triplets
         if isinstance(found, Triplets):
             return found
-        if len(found) * found.row_bytes > found.memory_limit:
+        if found.loaded_bytes > found.memory_limit:
             raise _too_large(found)
         return found.load()
 

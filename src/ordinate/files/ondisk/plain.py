@@ -146,7 +146,7 @@ def _arrow(path: Path) -> PlainFile:
             file = pa.ipc.open_file(source, options=options)
             for i in range(n_batches):
                 batch = file.get_batch(i)
-                batch.validate()
+                batch.validate(full=True)
                 for start in range(0, len(batch), BATCH):
                     yield _from_arrow(batch.slice(start, BATCH), names, weighted)
 
@@ -202,8 +202,13 @@ def _from_arrow(batch: Any, names: list[str], weighted: bool) -> Batch:
             return column.to_numpy(zero_copy_only=False).astype(float)
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             return check_integers(name, column.to_numpy(zero_copy_only=False))
-        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        if text and pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py():
+        if str(column.type) not in ("string", "large_string", "string_view"):
+            raise ValueError(
+                f"a column holds {column.type} values; text and numbers can be read: "
+                "make text of it"
+            )
+        column = column.cast(pa.string())
+        if pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py():
             raise ValueError(f"{name} is empty in some rows: drop or repair those rows")
         return column
 
