@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
+from operator import add
 
 from ordinate._base.messages import Message, Option
 from ordinate.files.formats.errors import ReadError, Remedy
@@ -74,7 +75,7 @@ def find(
         # Image paths between semicolons are those of food100, unless another layout is asked for.
         found = [entry for entry in found if entry.name == "food100"] or found
         if len(found) == 1:
-            if not len(candidate.rows):
+            if not table.together("rows", len(candidate.rows), add, bool):
                 raise ReadError(f"{table.path}: there are column names, but no rows")
             return candidate, found[0]
         if found:

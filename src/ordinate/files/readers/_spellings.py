@@ -9,6 +9,7 @@ from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.table import Table
 from ordinate.files.readers._propose import SHARED, words
 
+Named = tuple[set, set] | None  # anchors, and what they are compared with
 # Fewer anchors than this may have such names by chance.
 ENOUGH = 3
 
@@ -18,9 +19,15 @@ def refuse_two_spellings(table: Table, triplets: Triplets) -> None:
     is_anchor, is_compared = np.zeros((2, triplets.n_items), bool)
     is_anchor[triplets.rows[:, 0]] = True
     is_compared[triplets.rows[:, 1:]] = True
-    if table.header is None or (is_anchor & is_compared).any():
+    if table.header is None or triplets.items.dtype.kind == "i":
         return
-    anchors, others = ({*map(str, triplets.items[used])} for used in (is_anchor, is_compared))
+    own: Named = None
+    if not (is_anchor & is_compared).any():
+        own = ({*triplets.items[is_anchor]}, {*triplets.items[is_compared]})
+    named = table.together("anchors and others", own, _apart)
+    if named is None:
+        return
+    anchors, others = ({*map(str, names)} for names in named)
     alike = {_file(label): label for label in others}
     same = sorted(label for label in anchors if _file(label) in alike)
     if len(same) < ENOUGH or 2 * len(same) <= len(anchors):
@@ -39,6 +46,14 @@ def refuse_two_spellings(table: Table, triplets: Triplets) -> None:
         "alike, or say which column names the anchors as the others are",
         *(Remedy({"columns": {**used, "anchor": name}}) for name in found[:3]),
     )
+
+
+def _apart(some: Named, more: Named) -> Named:
+    """Put anchors and others together; None if an item is both."""
+    if some is None or more is None:
+        return None
+    anchors, others = some[0] | more[0], some[1] | more[1]
+    return None if anchors & others else (anchors, others)
 
 
 def _file(label: str) -> str:

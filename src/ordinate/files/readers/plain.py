@@ -1,10 +1,13 @@
 """Plain triplets: anchor, near, far, with optional weight, participant and answer."""
 
+from operator import and_
 from typing import Any
 
 import numpy as np
 
 from ordinate._base.messages import Message, Option
+from ordinate.data.labels import encode
+from ordinate.data.rows import LARGEST_ID, count_items
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import ANSWER, WEIGHT, WIDE_PLAIN
@@ -60,9 +63,12 @@ def _answers(table: Table) -> Any:
     """Return the answer that each row came from; each of several files may count from 1."""
     found = table.items(table.places({"answer": ANSWER}))
     table.refuse(found.codes[:, 0] < 0, lambda i: "the answer has no id", "give it one")
-    if table.files is None:
-        return found.columns()[0]
-    return found.codes[:, 0] + len(found.names) * table.files.of(table.rows)
+    names = np.array([*found.names, None], object)[found.codes[:, 0]]
+    if table.files is not None:
+        names = list(zip(table.files.of(table.rows).tolist(), names, strict=True))
+    codes, named = encode({"answer": names})
+    table.answer_names = named.tolist()
+    return codes[:, 0]
 
 
 def _weigh_response(table: Table, options: Options, places: list[int], items: Items) -> None:
@@ -71,9 +77,11 @@ def _weigh_response(table: Table, options: Options, places: list[int], items: It
     if place is None or table.header is None:
         return
     name = table.header[place]
-    response = table.items([*places, place])
-    same = len(np.unique(response.codes[:, 3])) == 1
-    if same or (response.codes[:, 3] == response.codes[:, 1]).all() or options.layout == "plain":
+    said = table.items([*places, place])
+    names = {None if code < 0 else said.names[code] for code in np.unique(said.codes[:, 3])[:2]}
+    same = len(table.together("responses", names, _two)) == 1
+    near = table.together("near", bool((said.codes[:, 3] == said.codes[:, 1]).all()), and_)
+    if same or near or options.layout == "plain":
         table.notes.append(f"the column {name} is not read: near and far say who is nearer")
         return
     anchor, near, far = (table.header[k] for k in places)
@@ -86,9 +94,13 @@ def _weigh_response(table: Table, options: Options, places: list[int], items: It
     )
 
 
+def _two(some: set, others: set) -> set:
+    return {*list(some | others)[:2]}
+
+
 def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
     """Take the rows of an array as they lie, without a copy where ids count from 0."""
-    least = int(array.min())
+    least = table.together("least", int(array.min()), min, lambda n: min(n, first_id))
     if least < first_id:
         raise ReadError(
             Message(
@@ -103,9 +115,22 @@ def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
     )
     array = array if kept is None else array[kept]
     if first_id == 0:
-        return Triplets(array, participant=participants(table))
-    labels = range(first_id, int(array.max()) + 1)
+        n_items = None if table.board is None else _check_ids(table, array)
+        return Triplets(array, n_items=n_items, participant=participants(table))
+    labels = range(first_id, table.together("last", int(array.max()), max) + 1)
     return Triplets(array - first_id, items=labels, participant=participants(table))
+
+
+def _check_ids(table: Table, array: np.ndarray) -> int:
+    """Raise if ids of all blocks are too large for their rows; a block may hold any of the rest."""
+    largest = int(array.max())
+    table.together(
+        "largest",
+        (largest, len(array)),
+        lambda a, b: (max(a[0], b[0]), a[1] + b[1]),
+        lambda said: None if said[0] < 1_000_000 else count_items(*said) and None,
+    )
+    return LARGEST_ID + 1
 
 
 LAYOUT = Layout(

@@ -49,8 +49,10 @@ def parse(table: Table, options: Options) -> Triplets:
         items=chosen.items,
     )
     answer = np.concatenate([chosen.answer, both[order.answer]])
+    together = np.argsort(answer, kind="stable")
+    answer = answer[together]
     return Triplets(
-        np.concatenate([chosen.rows, order.rows]),
+        np.concatenate([chosen.rows, order.rows])[together],
         items=chosen.items,
         answer=answer,
         participant=None
