@@ -17,8 +17,11 @@ Join = Callable[[Any, Any], Any]
 Use = Callable[[Any], Any]
 
 
-class NoRowsLeft(Exception):
-    """A block has no rows left, while others have: there is nothing more to ask of it."""
+class NoRowsLeft(Exception):  # noqa: N818, since it is no error
+    """A block has no rows left, while others have: there is nothing more to ask of it.
+
+    The argument is the number of rows that it had.
+    """
 
 
 class Board:
@@ -30,6 +33,8 @@ class Board:
         self._used: dict[tuple[str, int], tuple[Any, Use]] = {}
         self._times: Counter[str] = Counter()
         self.steady = True  # all blocks of this pass were given the same answers
+        # What the block at hand calls its answers, in order; None where they are only counted.
+        self.answer_names: list | None = None
 
     def begin_pass(self) -> None:
         """Forget what the last pass assumed, and know what it found."""
@@ -39,6 +44,7 @@ class Board:
     def begin_block(self) -> None:
         """Count questions of the same name anew."""
         self._times.clear()
+        self.answer_names = None
 
     def ask(self, what: str, own: Any, join: Join, use: Use) -> Any:
         """Add what a block says, and return what all said, as far as that is known."""

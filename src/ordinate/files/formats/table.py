@@ -111,10 +111,11 @@ class Table:
         What the blocks of a file say together; None where the file is read as a whole.
     block : int
         Which block this is; the first begins with the first line.
+    bad_lines : tuple or None
+        The first line of a block of text with more or fewer fields than the table, how many there
+        are, and how the text is written.
     n_drops : int
         How often rows were dropped.
-    answer_names : list or None
-        What the file calls its answers, in order; None where they are only counted.
     """
 
     path: str
@@ -133,8 +134,8 @@ class Table:
     has_answers: bool = False
     board: Board | None = None
     block: int = 0
+    bad_lines: tuple[int, int, Any] | None = None
     n_drops: int = 0
-    answer_names: list | None = None
 
     def __post_init__(self) -> None:
         if not len(self.rows):

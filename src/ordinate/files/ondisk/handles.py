@@ -1,8 +1,5 @@
 """Triplets in a file, as estimators see them: rows in blocks, read anew for every pass."""
 
-import shutil
-import tempfile
-import weakref
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
@@ -12,15 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.checks import check_whole
 from ordinate._base.memory import memory_size
-from ordinate._base.threads import ahead, blocks, in_order, n_threads, sub_blocks
+from ordinate._base.threads import blocks, in_order, n_threads, sub_blocks
 from ordinate.data.rows import bad_row
 from ordinate.data.triplets import Triplets
 from ordinate.files.ondisk.files import Fingerprint, check_space, check_unchanged
-from ordinate.files.ondisk.grouped import FolderFile, GroupedFile
-from ordinate.files.ondisk.plain import PlainFile
-from ordinate.files.ondisk.survey import Survey, survey_of
+from ordinate.files.ondisk.grouped import GroupedFile
 from ordinate.files.ondisk.writing import Rows, sort_by_anchor, write_grouped
 from ordinate.kernels import backends
 
@@ -285,98 +279,6 @@ class GroupedTriplets(TripletFile):
             return Block(part.start, rows, weight, last_block)
 
         return in_order(read, parts, workers=READERS, ahead=READERS)
-
-
-class PlainTriplets(TripletFile):
-    """Triplets in a plain file, in any order."""
-
-    def __init__(self, file: PlainFile, n_items: int | None, memory_limit: Any = None) -> None:
-        super().__init__(file.path, file.files, file.weighted, memory_limit)
-        self.file = file
-        self._given = None if n_items is None else check_whole("n_items", n_items, least=3)
-
-    @cached_property
-    def survey(self) -> Survey:
-        """Numbers of rows and items, anchors and labels, from a first reading of the file."""
-        check_unchanged(self.files)
-        return survey_of(self.file, self._given)
-
-    def __len__(self) -> int:
-        return self.survey.n_rows
-
-    @property
-    def n_items(self) -> int:  # type: ignore[override]
-        """Number of items."""
-        return len(self.survey.counts)
-
-    @property
-    def _items(self) -> np.ndarray | None:  # type: ignore[override]
-        return self.survey.labels
-
-    @property
-    def in_order(self) -> bool:
-        """Whether the rows are in the order of their anchors."""
-        return self.survey.in_order
-
-    @property
-    def anchor_counts(self) -> np.ndarray:
-        """How many rows each item is the anchor of: (n_items,)."""
-        return self.survey.counts
-
-    def _read(self, parts: list[Part]) -> Iterator[Block]:
-        # One thread is enough to decode ahead: Arrow has threads of its own inside.
-        return ahead(self._cut(parts), READERS)
-
-    def _cut(self, parts: list[Part]) -> Iterator[Block]:
-        """Cut the file's batches into blocks."""
-        batches = self.file.batches()
-        columns: list[np.ndarray] = [np.empty(0)]
-        weights, at = None, 0
-        for part, last in parts:
-            size, filled = part.stop - part.start, 0
-            rows = self.buffers.take(size, 3, self.block_rows)
-            weight = np.empty(size) if self.weighted else NO_WEIGHT
-            while filled < size:
-                if at == len(columns[0]):
-                    batch = next(batches, None)
-                    if batch is None:
-                        raise OSError(f"{self.path} has fewer than its {len(self):,} rows")
-                    columns, weights = self.survey.encode(batch, part.start + filled), batch.weight
-                    at = 0
-                n = min(size - filled, len(columns[0]) - at)
-                for k, column in enumerate(columns):
-                    rows[filled : filled + n, k] = column[at : at + n]
-                if weights is not None:
-                    weight[filled : filled + n] = weights[at : at + n]
-                at, filled = at + n, filled + n
-            yield Block(part.start, rows, weight, last)
-        if at < len(columns[0]) or next(batches, None) is not None:
-            raise OSError(f"{self.path} has more than its {len(self):,} rows")
-
-    def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
-        """Write the rows in the order of their anchors to a temporary folder, once."""
-        return self._sorted, self._sorted.starts
-
-    def needs_copy(self, *, by_anchor: bool) -> bool:
-        """Whether rows are wanted by anchor, or take longer to decode than to sum."""
-        return by_anchor or self.file.slow or self.survey.labels is not None
-
-    def quick(self) -> TripletFile:
-        """Return the triplets, or a copy in the fast layout."""
-        return self._sorted if self.needs_copy(by_anchor=False) else self
-
-    @cached_property
-    def _sorted(self) -> GroupedTriplets:
-        folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
-        try:
-            regroup(self, folder / "grouped")
-            copy = GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
-        except BaseException:
-            shutil.rmtree(folder)
-            raise
-        # Not with this object: a fit may hold on to the copy alone.
-        weakref.finalize(copy, shutil.rmtree, folder, ignore_errors=True)
-        return copy
 
 
 def regroup(stored: TripletFile, target: Path, labels: list | None = None) -> None:

@@ -1,210 +1,139 @@
-"""Plain files of triplets, read in batches from their beginning, however large they are."""
+"""Rows in the order in which they came: arrays in files that are read again for every pass."""
 
-from collections.abc import Callable, Iterator
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.checks import check_integers
-from ordinate.files.ondisk.files import Fingerprint, fingerprint, read_into, reading
-
-COLUMNS = ("anchor", "near", "far")
-BATCH = 1 << 20  # rows that are decoded at a time
-READ_AHEAD = 4 << 20  # bytes of a column that Parquet's reader holds
-
-
-class Batch(NamedTuple):
-    """Three columns, and the weight or None: integers as NumPy's arrays, texts as Arrow's."""
-
-    columns: list[Any]
-    weight: np.ndarray | None
-
-    @property
-    def numbers(self) -> bool:
-        """Whether all three columns hold integers."""
-        return all(isinstance(column, np.ndarray) for column in self.columns)
+from ordinate._base.threads import in_order
+from ordinate.data.triplets import Triplets
+from ordinate.files.ondisk.files import check_unchanged, fingerprint, read_into
+from ordinate.files.ondisk.grouped import FolderFile
+from ordinate.files.ondisk.handles import (
+    NO_WEIGHT,
+    READERS,
+    Block,
+    GroupedTriplets,
+    Part,
+    TripletFile,
+    regroup,
+)
 
 
-class PlainFile(NamedTuple):
-    """A plain file, or a folder of Parquet files.
-
-    Attributes
-    ----------
-    path : Path
-    files : Fingerprint
-    n_bytes : int
-        Room that the rows take at most in memory.
-    ids : bool
-        The format has ids from 0; numbers in all others are labels, unless all occur.
-    slow : bool
-        Decoding takes longer than any pass.
-    weighted : bool
-    batches : function to an iterator of Batch
-    """
+class Numbers(NamedTuple):
+    """An array in a file, row by row, after some bytes of something else."""
 
     path: Path
-    files: Fingerprint
-    n_bytes: int
-    ids: bool
-    slow: bool
-    weighted: bool
-    batches: Callable[[], Iterator[Batch]]
+    dtype: np.dtype
+    width: int = 1
+    offset: int = 0
+
+    def read(self, start: int, stop: int, into: np.ndarray | None = None) -> np.ndarray:
+        """Return the rows from ``start`` to ``stop``, in an array of theirs or of another type."""
+        array = into
+        if array is None or array.dtype.itemsize != self.dtype.itemsize:
+            array = np.empty((stop - start, self.width), self.dtype)
+        read_into(self.path, array, self.offset + start * self.width * self.dtype.itemsize)
+        if into is not None and array is not into:
+            into[:] = array
+        return array if into is None else into
 
 
-def open_plain(path: Path) -> PlainFile:
-    """Open a file by its suffix, or a folder of Parquet files."""
-    with reading(path):
-        if path.is_dir():
-            return _parquet(path, sorted(path.glob("*.parquet")))
-        if not path.exists():
-            raise FileNotFoundError
-        suffix = path.suffix.lower()
-        if suffix == ".npy":
-            return _npy(path)
-        if suffix in (".parquet", ".pq"):
-            return _parquet(path, [path])
-        if suffix in (".arrow", ".feather", ".ipc"):
-            return _arrow(path)
-        if suffix in (".csv", ".tsv", ".gz"):
-            return _csv(path)
-    raise ValueError(
-        f"{path} is none of the files that can be streamed: .parquet, .arrow, .npy, .csv or .tsv "
-        "with the columns anchor, near and far, a folder of Parquet files, or what "
-        "ordinate.ondisk.convert makes of them"
-    )
+class PlainTriplets(TripletFile):
+    """Triplets in arrays, in any order.
 
+    Parameters
+    ----------
+    path : Path
+        The file that they were read from.
+    arrays : dict of str to Numbers
+        ``rows``, ids from 0; and ``weight``, ``answer`` and ``participant`` where there are such.
+    anchor_counts : ndarray, shape (n_items,)
+    ordered : bool
+        The anchors never fall.
+    items : ndarray or None
+    people : ndarray or None
+        Labels of the participants.
+    memory_limit : int, str or None
+    """
 
-def _npy(path: Path) -> PlainFile:
-    with path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        read_header = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-        shape, fortran, dtype = read_header(file)
-        offset = file.tell()
-    if len(shape) != 2 or shape[1] != 3 or dtype.kind not in "iu" or fortran:
-        raise ValueError(
-            f"{path} must hold integers in an array of shape (m, 3), row by row; it holds {dtype} "
-            f"of shape {shape}{', column by column' if fortran else ''}"
-        )
-    expected = offset + shape[0] * 3 * dtype.itemsize
-    if path.stat().st_size < expected:
-        raise OSError(
-            f"{path} is truncated: {expected:,} bytes are expected, "
-            f"{path.stat().st_size:,} are there"
-        )
+    def __init__(
+        self,
+        path: Path,
+        arrays: dict[str, Numbers],
+        anchor_counts: np.ndarray,
+        ordered: bool,
+        items: np.ndarray | None = None,
+        people: np.ndarray | None = None,
+        memory_limit: Any = None,
+    ) -> None:
+        files = fingerprint(array.path for array in arrays.values())
+        super().__init__(path, files, "weight" in arrays, memory_limit)
+        self.arrays, self._items, self.people = arrays, items, people
+        self.n_items, self._counts, self._ordered = len(anchor_counts), anchor_counts, ordered
 
-    def batches() -> Iterator[Batch]:
-        for start in range(0, shape[0], BATCH):
-            rows = np.empty((min(BATCH, shape[0] - start), 3), dtype)
-            read_into(path, rows, offset + start * 3 * dtype.itemsize)
-            yield Batch(list(rows.T), None)
+    def __len__(self) -> int:
+        return int(self._counts.sum())
 
-    return PlainFile(path, fingerprint([path]), 12 * shape[0], True, False, False, batches)
+    @property
+    def in_order(self) -> bool:
+        """Whether the rows are in the order of their anchors."""
+        return self._ordered
 
+    @property
+    def anchor_counts(self) -> np.ndarray:
+        """How many rows each item is the anchor of: (n_items,)."""
+        return self._counts
 
-def _parquet(path: Path, files: list[Path]) -> PlainFile:
-    import pyarrow.parquet as pq
+    def _read(self, parts: list[Part]) -> Iterator[Block]:
+        def read(cut: Part) -> Block:
+            part, last = cut
+            rows = self.buffers.take(part.stop - part.start, 3, self.block_rows)
+            self.arrays["rows"].read(part.start, part.stop, rows)
+            weight = NO_WEIGHT
+            if self.weighted:
+                weight = self.arrays["weight"].read(part.start, part.stop)[:, 0]
+            return Block(part.start, rows, weight, last)
 
-    if not files:
-        raise FileNotFoundError(f"there is no Parquet file in the folder {path}")
-    metadata = []
-    for file in files:
-        with reading(file):
-            metadata.append(pq.read_metadata(file))
-    names, weighted = _names(path, metadata[0].schema.to_arrow_schema().names)
-    n_rows = sum(found.num_rows for found in metadata)
+        return in_order(read, parts, workers=READERS, ahead=READERS)
 
-    def batches() -> Iterator[Batch]:
-        seen = 0
-        for file in files:
-            with reading(file):
-                # Unbuffered, a column of a large row group would be read as a whole.
-                parquet = pq.ParquetFile(
-                    file, buffer_size=READ_AHEAD, page_checksum_verification=True
-                )
-                for batch in parquet.iter_batches(BATCH, columns=names):
-                    seen += len(batch)
-                    yield _from_arrow(batch, names, weighted)
-        if seen != n_rows:
-            raise OSError(f"{path} should have {n_rows:,} rows; {seen:,} could be read")
+    def load(self) -> Triplets:
+        """Read all rows into memory, with all that goes with them."""
+        import pyarrow as pa
 
-    return PlainFile(path, fingerprint(files), 12 * n_rows, False, False, weighted, batches)
+        check_unchanged(self.files)
+        found = {name: array.read(0, len(self)) for name, array in self.arrays.items()}
+        check_unchanged(self.files)
+        columns: dict[str, Any] = {name: found[name][:, 0] for name in found if name != "rows"}
+        if self.people is not None:
+            people = pa.array(self.people.tolist())
+            codes = pa.array(columns["participant"].astype(np.int32))
+            columns["participant"] = pa.DictionaryArray.from_arrays(codes, people)
+        n_items = self.n_items if self._items is None else None
+        return Triplets(found["rows"], items=self._items, n_items=n_items, **columns)
 
+    def grouped(self, *, backend: str = "auto") -> tuple[GroupedTriplets, np.ndarray]:
+        """Write the rows in the order of their anchors to a temporary folder, once."""
+        return self._sorted, self._sorted.starts
 
-def _arrow(path: Path) -> PlainFile:
-    import pyarrow as pa
+    def needs_copy(self, *, by_anchor: bool) -> bool:
+        """Whether rows are wanted by anchor."""
+        return by_anchor
 
-    with pa.OSFile(str(path)) as source:
-        file = pa.ipc.open_file(source)
-        names, weighted = _names(path, file.schema.names)
-        n_batches = file.num_record_batches
-        fields = [file.schema.names.index(name) for name in names]
-    options = pa.ipc.IpcReadOptions(included_fields=fields)
-
-    def batches() -> Iterator[Batch]:
-        with reading(path), pa.OSFile(str(path)) as source:
-            file = pa.ipc.open_file(source, options=options)
-            for i in range(n_batches):
-                batch = file.get_batch(i)
-                batch.validate()
-                for start in range(0, len(batch), BATCH):
-                    yield _from_arrow(batch.slice(start, BATCH), names, weighted)
-
-    size = path.stat().st_size
-    return PlainFile(path, fingerprint([path]), 6 * size, False, False, weighted, batches)
-
-
-def _csv(path: Path) -> PlainFile:
-    from pyarrow import csv
-
-    separator = "\t" if ".tsv" in path.suffixes else ","
-    reader = csv.open_csv(path, parse_options=csv.ParseOptions(delimiter=separator))
-    names, weighted = _names(path, reader.schema.names)
-    del reader
-
-    def batches() -> Iterator[Batch]:
-        with reading(path):
-            file = csv.open_csv(
-                path,
-                read_options=csv.ReadOptions(block_size=16 << 20),
-                parse_options=csv.ParseOptions(delimiter=separator),
-                convert_options=csv.ConvertOptions(include_columns=names),
-            )
-            for batch in file:
-                yield _from_arrow(batch, names, weighted)
-
-    # A row has at least three digits, two separators and an end.
-    size = path.stat().st_size
-    return PlainFile(path, fingerprint([path]), 2 * size, False, True, weighted, batches)
-
-
-def _names(path: Path, names: list[str]) -> tuple[list[str], bool]:
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
-        raise ValueError(
-            f"{path} needs the columns anchor, near and far; {missing} are missing among {names}"
-        )
-    weighted = "weight" in names
-    return [*COLUMNS, "weight"] if weighted else list(COLUMNS), weighted
-
-
-def _from_arrow(batch: Any, names: list[str], weighted: bool) -> Batch:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    def plain(name: str) -> Any:
-        column = batch.column(batch.schema.get_field_index(name))
-        if column.null_count:
-            raise ValueError(f"{name} has missing values: drop or repair those rows")
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if name == "weight":
-            return column.to_numpy(zero_copy_only=False).astype(float)
-        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-            return check_integers(name, column.to_numpy(zero_copy_only=False))
-        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        if text and pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py():
-            raise ValueError(f"{name} is empty in some rows: drop or repair those rows")
-        return column
-
-    return Batch([plain(name) for name in COLUMNS], plain("weight") if weighted else None)
+    @cached_property
+    def _sorted(self) -> GroupedTriplets:
+        folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
+        try:
+            regroup(self, folder / "grouped")
+            copy = GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+        # Not with this object: a fit may hold on to the copy alone.
+        weakref.finalize(copy, shutil.rmtree, folder, ignore_errors=True)
+        return copy

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.board import NoRowsLeft
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.folder import load
 from ordinate.files.formats.names import WEIGHT
@@ -174,6 +175,7 @@ def read(
     ['1 of 2 rows dropped: the answer is missing']
     """
     given = {name: value for name, value in locals().items() if name != "path"}
+    how = how_to_read(**given)
     grouped = open_grouped(Path(path))
     if grouped is not None:
         usual = read.__kwdefaults__ or {}
@@ -181,6 +183,32 @@ def read(
         refuse_options(f"{path} is in the fast layout, as rows alone", changed)
         triplets = GroupedTriplets(grouped).load()
         return Reading(triplets, FAST, len(triplets), len(triplets), [])
+    return read_table(load(path, table), how)
+
+
+class How(NamedTuple):
+    """What was asked of :func:`read`, checked."""
+
+    options: Options
+    columns: Mapping[str, str | int]
+    drops: tuple[str, ...]
+    table: str | None
+
+
+def how_to_read(
+    *,
+    layout: str = "auto",
+    columns: Mapping[str, str | int] | None = None,
+    odd: str | None = None,
+    response: str | Mapping[Any, str] | None = None,
+    drop: str | Iterable[str] = (),
+    only: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Any] | None = None,
+    exclude_participants: Iterable[Any] = (),
+    table: str | None = None,
+    **others: Any,
+) -> How:
+    """Check the options of :func:`read`."""
     check_choice("layout", layout, ["auto", *(entry.name for entry in LAYOUTS)])
     if odd is not None:
         check_choice("odd", odd, odd_one_out.POSITIONS)
@@ -190,28 +218,32 @@ def read(
     check_roles(columns, LAYOUTS)
     options = Options(
         layout=layout,
-        first_id=first_id,
         odd=odd,
         response=_response(response),
         checks=as_marks("checks", checks),
         only=as_marks("only", only),
-        keep_checks=keep_checks,
         exclude_participants=tuple(exclude_participants),
-        min_response_time=min_response_time,
+        **others,
     )
-    found = load(path, table)
-    found.drops = _kinds(drop)
-    return _read(found, options, columns)
+    return How(options, columns, _kinds(drop), table)
 
 
-def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> Reading:
+def read_table(table: Table, how: How) -> Reading:
+    """Read a table, or a block of one: what holds for all rows is asked of all blocks."""
+    table.drops, options = how.drops, how.options
     if table.array is not None and options.first_id is None:
-        options = replace(options, first_id=_first_position(table.path, int(table.array.min())))
+        least = table.together("first id", int(table.array.min()), min)
+        options = replace(options, first_id=_first_position(table.path, least))
     try:
-        table, found = find(table, LAYOUTS, options, columns)
+        table, found = find(table, LAYOUTS, options, how.columns)
         n_rows = len(table.rows)
-        clean(table, found, options)
-        triplets = found.parse(table, options)
+        if not n_rows:
+            raise NoRowsLeft(0)
+        try:
+            clean(table, found, options)
+            triplets = found.parse(table, options)
+        except NoRowsLeft:
+            raise NoRowsLeft(n_rows) from None
         refuse_two_spellings(table, triplets)
         if options.response is not None and not table.has_answers:
             raise ReadError(

@@ -67,7 +67,8 @@ def _answers(table: Table) -> Any:
     if table.files is not None:
         names = list(zip(table.files.of(table.rows).tolist(), names, strict=True))
     codes, named = encode({"answer": names})
-    table.answer_names = named.tolist()
+    if table.board is not None:
+        table.board.answer_names = named.tolist()
     return codes[:, 0]
 
 
