@@ -8,7 +8,7 @@ from ordinate.files.inputs import open_in_blocks, open_source
 from ordinate.files.readers import ReadError
 
 KEPT = "too large for the memory limit: its triplets are kept"
-NOT_IN_BLOCKS = "which is not read block by block"
+NOT_IN_BLOCKS = "which cannot be read block by block"
 
 
 def as_a_whole(path, **options):

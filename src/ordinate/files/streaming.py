@@ -25,7 +25,7 @@ from ordinate.files.ondisk.spool import Spool, scan
 from ordinate.files.readers import How, Reading, read_table
 
 # Memory that a block takes to read: some of the limit, within bounds that keep blocks efficient.
-SHARE = 3
+SHARE = 6
 LARGEST, SMALLEST = 64 << 20, 1 << 20
 LEAST_LABELS = 16 << 20  # bytes of labels that are never too many
 MIB = 1 << 20
@@ -56,8 +56,11 @@ def read_in_blocks(
     """Read a file block by block, in bounded memory, as :func:`ordinate.readers.read` does."""
     if blocks.tables is None or how.table is not None:
         raise too_large(path, blocks, blocks.why)
+    if blocks.least > max(memory_limit, SMALLEST):
+        batches = blocks._replace(needed=2 * blocks.least)
+        raise too_large(path, batches, "written in few and large batches")
     files, board = fingerprint(blocks.files), Board()
-    n_bytes = int(np.clip(memory_limit // SHARE, SMALLEST, LARGEST))
+    n_bytes = int(np.clip((memory_limit - blocks.least) // SHARE, SMALLEST, LARGEST))
     folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
     spool = Spool(folder)
     try:
@@ -93,8 +96,8 @@ def too_large(path: Path, blocks: Blocks, why: str) -> ReadError:
     enough = f"{-(-blocks.needed // MIB)}MiB"
     return ReadError(
         Message(
-            f"{path} takes about {in_words(blocks.needed)} of memory to read, since it is {why}, "
-            "which is not read block by block. Allow that much, as in ",
+            f"{path} takes about {in_words(blocks.needed)} of memory to read: it is {why}, which "
+            "cannot be read block by block. Allow that much, as in ",
             Option("memory_limit", enough),
             "; or save it as CSV or Parquet, one answer a line",
         )

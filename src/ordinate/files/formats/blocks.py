@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 
 from ordinate.files.formats.errors import ReadError
@@ -36,8 +37,9 @@ CHUNK = 1 << 20  # bytes that are read at a time
 HEAD = 4 * SAMPLE_BYTES  # bytes that show how a text is written
 FIRST_LINES = 4  # that the first block has at least: names, and two lines that Qualtrics adds
 READ_AHEAD = 1 << 20  # bytes of a column that Parquet's reader holds
-# Bytes of memory that reading takes, about, for each byte of a file, as measured.
-TEXT, NUMBERS, VALUES, OTHER = 12, 4, 8, 12
+# Bytes of memory that reading takes, about, as measured: for each byte of a text and of other
+# formats, each row and each cell of a table, and each row of an array.
+TEXT, OTHER, ROW, CELL, ARRAY_ROW = 13, 12, 150, 20, 60
 
 Tables = Callable[[int], Iterator[Table]]
 
@@ -54,12 +56,15 @@ class Blocks(NamedTuple):
         Yields tables that take about so many bytes of memory to read; None where all rows are
         needed at once, and ``why`` says why.
     why : str
+    least : int
+        Bytes of memory that blocks of any size take besides.
     """
 
     files: list[Path]
     needed: int
     tables: Tables | None
     why: str = ""
+    least: int = 0
 
 
 def open_blocks(path: Path) -> Blocks:
@@ -72,9 +77,9 @@ def open_blocks(path: Path) -> Blocks:
     if head[:4] == b"PAR1":
         return _parquet(path)
     if head[:6] == b"ARROW1":
-        return Blocks([path], VALUES * size, lambda n_bytes: _arrow(path, n_bytes, stream=False))
+        return _arrow(path)
     if head[:4] == b"\xff\xff\xff\xff":
-        return Blocks([path], VALUES * size, lambda n_bytes: _arrow(path, n_bytes, stream=True))
+        return Blocks([path], OTHER * size, None, "a stream of Arrow's")
     if head[:6] == b"\x93NUMPY":
         return _npy(path)
     packed = head[:2] == b"\x1f\x8b"
@@ -140,8 +145,8 @@ class TextBlocks:
     @cached_property
     def _newline(self) -> bytes:
         """Excel for Macintosh ends lines in its own way."""
-        first = next(_decoded(self.path, self.packed, self._encoding[0], b"\n"), b"")
-        return b"\n" if b"\n" in first else b"\r"
+        text = _decoded(self.path, self.packed, self._encoding[0], b"\n")
+        return b"\n" if any(b"\n" in chunk for chunk in text) else b"\r"
 
     def _decoded(self) -> Iterator[bytes]:
         return _decoded(self.path, self.packed, self._encoding[0], self._newline)
@@ -232,38 +237,47 @@ def _numbered(tables: Iterator[Table]) -> Iterator[Table]:
         start += n_rows
 
 
+def _row_bytes(schema: pa.Schema) -> int:
+    """Return the memory that it takes, about, to read a row."""
+    return ROW + CELL * len(schema.names)
+
+
 def _parquet(path: Path) -> Blocks:
     metadata = pq.read_metadata(path)
-    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
-    size = sum(group.total_byte_size for group in groups)
+    row_bytes = _row_bytes(metadata.schema.to_arrow_schema())
 
     def tables(n_bytes: int) -> Iterator[Table]:
-        return _numbered(_parquet_tables(path, n_bytes, size // max(metadata.num_rows, 1)))
+        # Unbuffered, a column of a large row group would be read as a whole.
+        file = pq.ParquetFile(path, buffer_size=READ_AHEAD, page_checksum_verification=True)
+        for batch in file.iter_batches(max(n_bytes // row_bytes, 1)):
+            yield typed(str(path), pa.Table.from_batches([batch]))
 
-    return Blocks([path], VALUES * size, tables)
-
-
-def _parquet_tables(path: Path, n_bytes: int, row_bytes: int) -> Iterator[Table]:
-    # Unbuffered, a column of a large row group would be read as a whole.
-    file = pq.ParquetFile(path, buffer_size=READ_AHEAD, page_checksum_verification=True)
-    n_rows = max(n_bytes // (VALUES * max(row_bytes, 12)), 1)
-    for batch in file.iter_batches(n_rows):
-        yield typed(str(path), pa.Table.from_batches([batch]))
+    needed = row_bytes * metadata.num_rows
+    return Blocks([path], needed, lambda n_bytes: _numbered(tables(n_bytes)))
 
 
-def _arrow(path: Path, n_bytes: int, *, stream: bool) -> Iterator[Table]:
-    def tables() -> Iterator[Table]:
+def _arrow(path: Path) -> Blocks:
+    """Cut the batches of a file; a batch is in memory as a whole."""
+    n_rows = pa.dataset.dataset(path, format="ipc").count_rows()
+    with pa.OSFile(str(path)) as source:
+        file = pa.ipc.open_file(source)
+        n_batches, schema = file.num_record_batches, file.schema
+    row_bytes = _row_bytes(schema)
+    in_batch = (n_rows // max(n_batches, 1)) * CELL * len(schema.names)
+
+    def tables(n_bytes: int) -> Iterator[Table]:
         with pa.OSFile(str(path)) as source:
-            file = pa.ipc.open_stream(source) if stream else pa.ipc.open_file(source)
-            batches = file if stream else map(file.get_batch, range(file.num_record_batches))
-            for batch in batches:
+            file = pa.ipc.open_file(source)
+            for k in range(n_batches):
+                batch = file.get_batch(k)
                 batch.validate(full=True)
-                row_bytes = max(batch.nbytes // max(len(batch), 1), 12)
-                n_rows = max(n_bytes // (VALUES * row_bytes), 1)
-                for start in range(0, len(batch), n_rows):
-                    yield typed(str(path), pa.Table.from_batches([batch.slice(start, n_rows)]))
+                for start in range(0, len(batch), max(n_bytes // row_bytes, 1)):
+                    part = batch.slice(start, max(n_bytes // row_bytes, 1))
+                    yield typed(str(path), pa.Table.from_batches([part]))
 
-    return _numbered(tables())
+    return Blocks(
+        [path], row_bytes * n_rows, lambda n_bytes: _numbered(tables(n_bytes)), least=in_batch
+    )
 
 
 def _npy(path: Path) -> Blocks:
@@ -272,13 +286,13 @@ def _npy(path: Path) -> Blocks:
         read_header: Any = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
         shape, fortran, dtype = read_header(file)
         offset = file.tell()
-    size = path.stat().st_size
-    if fortran or len(shape) != 2 or dtype.hasobject or not shape[0]:
-        return Blocks([path], NUMBERS * size, None, "an array column by column" * fortran)
-    row_bytes = max(dtype.itemsize * shape[1], 12)
+    if len(shape) != 2 or dtype.hasobject or fortran or not shape[0]:
+        return Blocks([path], OTHER * path.stat().st_size, None, "no array of rows")
+    numbers = dtype.kind in "iu" and shape[1] == 3
+    row_bytes = ARRAY_ROW if numbers else ROW + CELL * shape[1] + dtype.itemsize * shape[1]
 
     def tables(n_bytes: int) -> Iterator[Table]:
-        n_rows = max(n_bytes // (NUMBERS * row_bytes), 1)
+        n_rows = max(n_bytes // row_bytes, 1)
         with path.open("rb") as file:
             file.seek(offset)
             for start in range(0, shape[0], n_rows):
@@ -288,7 +302,7 @@ def _npy(path: Path) -> Blocks:
                     raise ReadError(f"{path} cannot be read: it is cut off")
                 yield array_table(str(path), array.reshape(n, shape[1]))
 
-    return Blocks([path], NUMBERS * size, lambda n_bytes: _numbered(tables(n_bytes)))
+    return Blocks([path], row_bytes * shape[0], lambda n_bytes: _numbered(tables(n_bytes)))
 
 
 # Folders
