@@ -7,7 +7,7 @@ from ordinate.files.formats import blocks
 from ordinate.files.inputs import open_in_blocks, open_source
 from ordinate.files.readers import ReadError
 
-KEPT = "too large for the memory limit: its triplets are kept"
+KEPT = "too many triplets for the memory limit"
 NOT_IN_BLOCKS = "which cannot be read block by block"
 
 

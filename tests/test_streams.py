@@ -1,7 +1,6 @@
 """Triplets in files: the layout, what may go wrong with it, and fits that stream from it."""
 
 import gc
-import json
 import resource
 import shutil
 import tempfile
@@ -23,7 +22,7 @@ from ordinate._base.threads import ahead, in_order
 from ordinate.data.simulate import iter_triplets
 from ordinate.estimators import STEKer
 from ordinate.files.inputs import open_source
-from ordinate.files.ondisk import grouped, handles, writing
+from ordinate.files.ondisk import grouped, handles, unsorted, writing
 from ordinate.files.ondisk.writing import ranges
 from ordinate.files.readers import ReadError
 from ordinate.kernels import losses, noise
@@ -246,7 +245,7 @@ def test_the_copy_of_an_unordered_file_lives_as_long_as_it_is_used(
     def fail(*arguments):
         raise OSError("no more room")
 
-    monkeypatch.setattr(handles, "regroup", fail)
+    monkeypatch.setattr(unsorted, "regroup", fail)
     with pytest.raises(OSError, match="no more room"):
         LOE().fit(tmp_path / "x.npy")
     assert list((tmp_path / "copies").iterdir()) == []
@@ -406,15 +405,9 @@ def test_bad_rows_are_named(name, bad, what, tmp_path, uniform_triplets, tiny_bl
 
 
 def test_bad_ids_in_the_fast_layout_are_named(tmp_path, landmark_triplets, tiny_blocks):
-    ondisk.write([landmark_triplets], tmp_path / "x")
-    file = tmp_path / "x" / "pairs.npy"
-    pairs = np.load(file)
-    pairs[1001] = [3, 200]
-    np.save(file, pairs)
-    about = json.loads((tmp_path / "x" / "about.json").read_text())
-    about["checksums"] = [grouped.checksum([pairs])]
-    about["bounds"] = [0, len(pairs)]
-    (tmp_path / "x" / "about.json").write_text(json.dumps(about))
+    rows = landmark_triplets.grouped().triplets.rows.copy()
+    rows[1001, 1:] = [3, 200]
+    writing.write_grouped(tmp_path / "x", [(rows, {})], writing.Whole(60, None))
     for fit in both_fits(tmp_path / "x"):
         with pytest.raises(ValueError, match="row 1001 .* has an id beyond 59"):
             fit()
@@ -487,10 +480,6 @@ def test_messages_about_files(tmp_path, uniform_triplets):
     ondisk.write([uniform_triplets], tmp_path / "x")
     with pytest.raises(ValueError, match="n_items is 5, but .* has 60 items"):
         ondisk.open_triplets(tmp_path / "x", n_items=5)
-    about = json.loads((tmp_path / "x" / "about.json").read_text())
-    (tmp_path / "x" / "about.json").write_text(json.dumps(about | {"layout": "2"}))
-    with pytest.raises(ValueError, match="layout that this version does not know"):
-        ondisk.open_triplets(tmp_path / "x")
 
 
 def test_labels_of_several_kinds_are_refused(tmp_path):

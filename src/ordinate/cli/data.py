@@ -169,7 +169,7 @@ def convert(
 
     The ending of the output sets the format: .parquet, .csv, .tsv or .feather. The fast layout, for
     files larger than memory, is a folder of arrays or a .parquet file, grouped by anchor, with
-    compact ids and their labels; it keeps weights, but neither answers nor participants.
+    compact ids, and checksums of all that it holds.
 
     ```
     ordinate convert responses.csv -o triplets.parquet
@@ -183,7 +183,11 @@ def convert(
     source = open_answers(file, ReadingOptions.of(locals()), stream=fast)
     if fast and isinstance(source.triplets, ondisk.TripletFile):
         if source.layout == STREAMED:
-            _say_lost("answers and participants, if there are any,", quiet)
+            shell.say(
+                "note: answers and participants, if there are any, are not kept: fits to the copy "
+                "hold out single rows, and participants can be neither judged nor excluded",
+                quiet,
+            )
         ondisk.convert(source.triplets, output, force=force)
         shell.say(f"{source.n_rows:,} triplets in {output}", quiet)
         return
@@ -191,23 +195,10 @@ def convert(
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
     if fast:
-        lost = [
-            f"{name}s" for name in ("answer", "participant") if getattr(triplets, name) is not None
-        ]
-        if lost:
-            _say_lost(" and ".join(lost), quiet)
         ondisk.write([triplets], output, memory_limit=memory_limit, force=force)
     else:
         write_table(output, triplets.to_arrow(), force)
     shell.say(f"{len(triplets):,} triplets in {output}", quiet)
-
-
-def _say_lost(what: str, quiet: bool) -> None:
-    shell.say(
-        f"note: {what} are not kept in the fast layout: fits to it hold out single rows, and "
-        "participants can be neither judged nor excluded",
-        quiet,
-    )
 
 
 @shell.command

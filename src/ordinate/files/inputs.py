@@ -19,7 +19,7 @@ from ordinate.files.formats.blocks import Blocks, open_blocks
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
 from ordinate.files.readers import FAST, How, how_to_read, read, refuse_options
-from ordinate.files.streaming import read_in_blocks, refuse_other_count
+from ordinate.files.streaming import Streamed, read_in_blocks, refuse_other_count
 
 HANDLE = "handle"
 
@@ -65,7 +65,7 @@ class Source(NamedTuple):
         found = self.triplets
         if isinstance(found, Triplets):
             return found
-        if len(found) * found.row_bytes > found.memory_limit:
+        if found.loaded_bytes > found.memory_limit:
             raise _too_large(found)
         return found.load()
 
@@ -166,12 +166,19 @@ def _of_path(
         found = read(path, **reading)
         triplets = _with_items(found.triplets, path, n_items)
         return Source(triplets, path, found.layout, found.n_rows, found.n_used, found.notes)
-    source = Source(path=path, **read_in_blocks(path, blocks, how, limit, n_items)._asdict())
+    found = read_in_blocks(path, blocks, how, limit, n_items)
+    source = _source_of(found)
     if source.stored is None:
         return source._replace(triplets=source.load())
     if not stream:
         raise _too_large(source.stored)
-    return source
+    kept = in_words(sum(file.stat().st_size for file in found.folder.iterdir()))
+    note = f"too many triplets for the memory limit: {kept} of {found.folder.parent} hold them"
+    return source._replace(notes=[*source.notes, f"{note} while they are used"])
+
+
+def _source_of(found: Streamed) -> Source:
+    return Source(found.triplets, found.triplets.path, *found[1:-1])
 
 
 def open_in_blocks(
@@ -184,7 +191,7 @@ def open_in_blocks(
         read(path, **reading)  # which knows what to say
         raise
     found = read_in_blocks(path, blocks, how_to_read(**reading), memory_size(memory_limit), n_items)
-    return Source(path=path, **found._asdict())
+    return _source_of(found)
 
 
 def _too_large_to_read(path: Path, how: How, memory_limit: Any) -> Blocks | None:

@@ -20,8 +20,8 @@ from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.table import Table
 from ordinate.files.formats.text import unequal_lines
 from ordinate.files.ondisk.files import check_space, check_unchanged, fingerprint
-from ordinate.files.ondisk.plain import Numbers, PlainTriplets
 from ordinate.files.ondisk.spool import Spool, scan
+from ordinate.files.ondisk.unsorted import Numbers, PlainTriplets
 from ordinate.files.readers import How, Reading, read_table
 
 # Memory that a block takes to read: some of the limit, within bounds that keep blocks efficient.
@@ -32,13 +32,20 @@ MIB = 1 << 20
 
 
 class Streamed(NamedTuple):
-    """What was read block by block: see :class:`ordinate.readers.Reading`."""
+    """What was read block by block: see :class:`ordinate.readers.Reading`.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the triplets are kept, as long as they are used.
+    """
 
     triplets: PlainTriplets
     layout: str
     n_rows: int
     n_used: int
     notes: list[str]
+    folder: Path
 
 
 class _Pass(NamedTuple):
@@ -84,11 +91,9 @@ def read_in_blocks(
         raise
     weakref.finalize(triplets, shutil.rmtree, folder, ignore_errors=True)
     assert found.reading is not None  # a file without rows is an error
-    notes = found.reading.notes
-    if spool.n_bytes:
-        where = f"kept in {in_words(spool.n_bytes)} of {folder.parent} while they are used"
-        notes = [*notes, f"too large for the memory limit: its triplets are {where}"]
-    return Streamed(triplets, found.reading.layout, found.n_rows, found.n_used, notes)
+    return Streamed(
+        triplets, found.reading.layout, found.n_rows, found.n_used, found.reading.notes, folder
+    )
 
 
 def too_large(path: Path, blocks: Blocks, why: str) -> ReadError:
@@ -184,7 +189,8 @@ def _stored(path: Path, spool: Spool, n_items: int | None, memory_limit: int) ->
     if not arrays:
         arrays = {"rows": _ids_of(path)}
     counts, ordered = scan(arrays["rows"], spool.n_rows, n_found)
-    return PlainTriplets(path, arrays, counts, ordered, items, spool.people_labels, memory_limit)
+    people = None if spool.people_labels is None else spool.people_labels.tolist()
+    return PlainTriplets(path, arrays, counts, ordered, items, people, memory_limit)
 
 
 def refuse_other_count(

@@ -39,7 +39,7 @@ def reading(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
     # What Arrow raises is a ValueError or an OSError too, with more or less to say.
-    except (pa.ArrowException, EOFError, OSError, ValueError) as error:
+    except (pa.ArrowException, EOFError, LookupError, OSError, ValueError) as error:
         if str(path) in str(error):
             raise
         raise OSError(f"{path} cannot be read; is it truncated or corrupt? ({error})") from error

@@ -10,12 +10,13 @@ import numpy as np
 from ordinate.data.labels import label_array
 from ordinate.data.rows import bad_row
 from ordinate.data.triplets import Triplets
-from ordinate.files.ondisk.plain import Numbers
+from ordinate.files.ondisk.layout import COLUMNS
+from ordinate.files.ondisk.unsorted import Numbers
 
 ITSELF = 1 << 28  # numbers below this are their own ids; other labels are counted from here
 PIECE = 1 << 20  # rows that are renumbered at a time
 LABEL = 150  # bytes that a label takes, about, besides its letters
-TYPES = {"rows": "<u4", "weight": "<f8", "answer": "<i8", "participant": "<u4"}
+TYPES = {"rows": "<u4", **COLUMNS}
 
 
 class Names:

@@ -1,4 +1,7 @@
-"""Rows in the order in which they came: arrays in files that are read again for every pass."""
+"""Triplets in the order in which they came, and their copy in the fast layout.
+
+They lie in arrays, each in a file, which are read again for every pass.
+"""
 
 import shutil
 import tempfile
@@ -11,17 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate._base.threads import in_order
-from ordinate.data.triplets import Triplets
-from ordinate.files.ondisk.files import check_unchanged, fingerprint, read_into
+from ordinate.files.ondisk.files import check_space, fingerprint, read_into
 from ordinate.files.ondisk.grouped import FolderFile
-from ordinate.files.ondisk.handles import (
-    NO_WEIGHT,
-    READERS,
-    Block,
-    GroupedTriplets,
-    Part,
-    TripletFile,
-    regroup,
+from ordinate.files.ondisk.handles import READERS, Block, GroupedTriplets, Part, TripletFile
+from ordinate.files.ondisk.writing import (
+    Rows,
+    Whole,
+    record_type,
+    sort_by_anchor,
+    write_grouped,
 )
 
 
@@ -57,8 +58,8 @@ class PlainTriplets(TripletFile):
     ordered : bool
         The anchors never fall.
     items : ndarray or None
-    people : ndarray or None
-        Labels of the participants.
+    participants : list or None
+        Their labels.
     memory_limit : int, str or None
     """
 
@@ -69,12 +70,13 @@ class PlainTriplets(TripletFile):
         anchor_counts: np.ndarray,
         ordered: bool,
         items: np.ndarray | None = None,
-        people: np.ndarray | None = None,
+        participants: list | None = None,
         memory_limit: Any = None,
     ) -> None:
         files = fingerprint(array.path for array in arrays.values())
-        super().__init__(path, files, "weight" in arrays, memory_limit)
-        self.arrays, self._items, self.people = arrays, items, people
+        columns = tuple(name for name in arrays if name != "rows")
+        super().__init__(path, files, columns, memory_limit)
+        self.arrays, self._items, self.participants = arrays, items, participants
         self.n_items, self._counts, self._ordered = len(anchor_counts), anchor_counts, ordered
 
     def __len__(self) -> int:
@@ -90,32 +92,15 @@ class PlainTriplets(TripletFile):
         """How many rows each item is the anchor of: (n_items,)."""
         return self._counts
 
-    def _read(self, parts: list[Part]) -> Iterator[Block]:
+    def _read(self, parts: list[Part], columns: tuple[str, ...]) -> Iterator[Block]:
         def read(cut: Part) -> Block:
             part, last = cut
             rows = self.buffers.take(part.stop - part.start, 3, self.block_rows)
             self.arrays["rows"].read(part.start, part.stop, rows)
-            weight = NO_WEIGHT
-            if self.weighted:
-                weight = self.arrays["weight"].read(part.start, part.stop)[:, 0]
-            return Block(part.start, rows, weight, last)
+            found = {n: self.arrays[n].read(part.start, part.stop)[:, 0] for n in columns}
+            return Block(part.start, rows, found, last)
 
         return in_order(read, parts, workers=READERS, ahead=READERS)
-
-    def load(self) -> Triplets:
-        """Read all rows into memory, with all that goes with them."""
-        import pyarrow as pa
-
-        check_unchanged(self.files)
-        found = {name: array.read(0, len(self)) for name, array in self.arrays.items()}
-        check_unchanged(self.files)
-        columns: dict[str, Any] = {name: found[name][:, 0] for name in found if name != "rows"}
-        if self.people is not None:
-            people = pa.array(self.people.tolist())
-            codes = pa.array(columns["participant"].astype(np.int32))
-            columns["participant"] = pa.DictionaryArray.from_arrays(codes, people)
-        n_items = self.n_items if self._items is None else None
-        return Triplets(found["rows"], items=self._items, n_items=n_items, **columns)
 
     def grouped(self, *, backend: str = "auto") -> tuple[GroupedTriplets, np.ndarray]:
         """Write the rows in the order of their anchors to a temporary folder, once."""
@@ -137,3 +122,24 @@ class PlainTriplets(TripletFile):
         # Not with this object: a fit may hold on to the copy alone.
         weakref.finalize(copy, shutil.rmtree, folder, ignore_errors=True)
         return copy
+
+
+def regroup(stored: TripletFile, target: Path) -> None:
+    """Write triplets in the fast layout; those in another order are sorted, in bounded memory."""
+    labels = None if stored._items is None else stored._items.tolist()
+    whole = Whole(stored.n_items, labels, stored.columns, stored.participants or ())
+    width = record_type(stored.columns).itemsize
+    # The result, and while sorting all rows besides.
+    check_space(target.parent, (width + (not stored.in_order) * width) * len(stored))
+    rows = all_rows(stored)
+    if not stored.in_order:
+        most_rows = max(stored.memory_limit // (4 * width), 1)
+        rows = sort_by_anchor(rows, stored.anchor_counts, target.parent, most_rows)
+    write_grouped(target, rows, whole)
+
+
+def all_rows(stored: TripletFile) -> Iterator[Rows]:
+    """Yield all rows, with all that goes with them."""
+    for block in stored.blocks(whole=True):
+        yield block.rows, block.columns
+        stored.buffers.give(block.rows)
