@@ -107,7 +107,9 @@ def a_file(rng):
         rows.append(row)
     codes = {"response": 2, "odd": 3, "centre": 3}.get(kind)
     if codes and rng.random() < 0.5:
-        said = rng.choice([["left", "right", "middle"], ["1", "2", "3"], ["f", "j", "k"], ["0", "1", "2"]])
+        said = rng.choice(
+            [["left", "right", "middle"], ["1", "2", "3"], ["f", "j", "k"], ["0", "1", "2"]]
+        )
         for row in rows:
             row[-1] = rng.choice(said[:codes])
     more_columns(rng, header, rows)
@@ -156,7 +158,9 @@ def what_goes_wrong(rng, header, rows):
 
 def write(rng, folder, header, rows):
     """Write a file in one of several forms."""
-    form = rng.choice(["csv", "csv", "tsv", "semicolons", "bare", "gz", "parquet", "feather", "utf16"])
+    form = rng.choice(
+        ["csv", "csv", "tsv", "semicolons", "bare", "gz", "parquet", "feather", "utf16"]
+    )
     path = folder / f"file.{form}"
     if form in ("parquet", "feather"):
         names = dict.fromkeys(header)

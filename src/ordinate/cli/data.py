@@ -31,6 +31,7 @@ class ReadingOptions(NamedTuple):
     keep_checks: bool = False
     exclude_participants: str | None = None
     min_response_time: float | None = None
+    merge_labels: bool = False
     table: str | None = None
     memory_limit: str | None = None
 
@@ -86,6 +87,7 @@ def check(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
@@ -158,6 +160,7 @@ def convert(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     fast: Annotated[bool, typer.Option("--fast", help="Write the fast layout.")] = False,
     memory_limit: shell.MemoryLimit = None,

@@ -16,6 +16,7 @@ from ordinate._base.memory import available_memory, in_words, memory_size
 from ordinate._base.messages import Message
 from ordinate.data.triplets import Triplets, is_table, table_of
 from ordinate.files.formats.blocks import Blocks, open_blocks
+from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
 from ordinate.files.readers import FAST, How, how_to_read, read, refuse_options
@@ -40,6 +41,8 @@ class Source(NamedTuple):
         Rows there are, and rows that gave triplets.
     notes : list of str
         What was dropped or left unread, how much of it and why.
+    read_sha256 : str
+        Of what was read; empty for what stays in a file.
     """
 
     triplets: Triplets | TripletFile
@@ -48,6 +51,7 @@ class Source(NamedTuple):
     n_rows: int
     n_used: int
     notes: list[str]
+    read_sha256: str = ""
 
     @property
     def stored(self) -> TripletFile | None:
@@ -59,6 +63,14 @@ class Source(NamedTuple):
     def example(self) -> str:
         """The first triplet in words; nothing for what stays in a file."""
         return self.triplets.example if isinstance(self.triplets, Triplets) else ""
+
+    @property
+    def sha256(self) -> str:
+        """Of what was read; a file that is not yet read is, and must not have been changed."""
+        found = self.triplets
+        if isinstance(found, Triplets):
+            return self.read_sha256
+        return sha256_of(found.path, getattr(found, "source", found.files))
 
     def load(self) -> Triplets:
         """Return the triplets in memory, or raise if they cannot be there."""
@@ -165,11 +177,11 @@ def _of_path(
     if blocks is None:
         found = read(path, **reading)
         triplets = _with_items(found.triplets, path, n_items)
-        return Source(triplets, path, found.layout, found.n_rows, found.n_used, found.notes)
+        return Source(triplets, path, *found[1:])
     found = read_in_blocks(path, blocks, how, limit, n_items)
     source = _source_of(found)
     if source.stored is None:
-        return source._replace(triplets=source.load())
+        return source._replace(triplets=source.load(), read_sha256=source.sha256)
     if not stream:
         raise _too_large(source.stored)
     kept = in_words(sum(file.stat().st_size for file in found.folder.iterdir()))
@@ -200,7 +212,7 @@ def _too_large_to_read(path: Path, how: How, memory_limit: Any) -> Blocks | None
     What cannot be opened is left to the readers, who know what to say.
     """
     if not (path.is_file() or path.is_dir()):
-        return None  # opening a pipe waits for somebody to write
+        return None  # what comes through a pipe comes once
     try:
         blocks = open_blocks(path)
     except (OSError, ValueError, EOFError):

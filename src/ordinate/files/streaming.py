@@ -23,6 +23,7 @@ from ordinate.files.ondisk.files import check_space, check_unchanged, fingerprin
 from ordinate.files.ondisk.spool import Spool, scan
 from ordinate.files.ondisk.unsorted import Numbers, PlainTriplets
 from ordinate.files.readers import How, Reading, read_table
+from ordinate.files.readers._spellings import alike_notes
 
 # Memory that a block takes to read: some of the limit, within bounds that keep blocks efficient.
 SHARE = 6
@@ -81,6 +82,7 @@ def read_in_blocks(
         if found.error is not None:
             raise found.error
         triplets = _stored(path, spool, n_items, memory_limit)
+        triplets.source = files
     except NotByLineError:
         spool.close()
         shutil.rmtree(folder)
@@ -91,9 +93,8 @@ def read_in_blocks(
         raise
     weakref.finalize(triplets, shutil.rmtree, folder, ignore_errors=True)
     assert found.reading is not None  # a file without rows is an error
-    return Streamed(
-        triplets, found.reading.layout, found.n_rows, found.n_used, found.reading.notes, folder
-    )
+    notes = [*found.reading.notes, *alike_notes(triplets.items, board.merged)]
+    return Streamed(triplets, found.reading.layout, found.n_rows, found.n_used, notes, folder)
 
 
 def too_large(path: Path, blocks: Blocks, why: str) -> ReadError:

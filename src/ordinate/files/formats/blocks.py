@@ -19,6 +19,7 @@ from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.files import encoding_of
 from ordinate.files.formats.folder import names_within, readable_files
 from ordinate.files.formats.packed import unpacked_size
+from ordinate.files.formats.quotes import check_quotes
 from ordinate.files.formats.table import Files, Table
 from ordinate.files.formats.text import (
     SAMPLE_BYTES,
@@ -196,11 +197,16 @@ def _text_table(
 ) -> Table:
     """Read the lines of a block that follows so many lines and rows of the file."""
     quoted = b'"' in content
-    data, n_bad = parse_text(content, form, quoted, inside=block > 0)
+    try:
+        data, n_bad = parse_text(shown, content, form, n_above=line, inside=block > 0)
+    except ReadError as error:  # a field in quotes may go on in the next block
+        raise NotByLineError from error
     if data.num_columns != form.n_columns:
         raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
     if quoted and data.num_rows + n_bad != sum(map(bool, content.splitlines())):
         raise NotByLineError
+    if quoted:
+        check_quotes(shown, content, form.delimiter, data, line)
     bad_lines = (line + unequal_line(content, form), n_bad, form) if n_bad else None
 
     def place(row: int) -> str:

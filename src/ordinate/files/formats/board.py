@@ -35,6 +35,8 @@ class Board:
         self.steady = True  # all blocks of this pass were given the same answers
         # What the block at hand calls its answers, in order; None where they are only counted.
         self.answer_names: list | None = None
+        # Spellings that became one, by the first of them.
+        self.merged: dict[str, set[str]] = {}
 
     def begin_pass(self) -> None:
         """Forget what the last pass assumed, and know what it found."""

@@ -73,9 +73,7 @@ def distinct(
     return encoded.chunk(0).dictionary.to_pylist(), np.concatenate(codes)
 
 
-def plain_cells(
-    column: pa.ChunkedArray, whole: Callable[[bool], bool] = bool
-) -> pa.ChunkedArray:
+def plain_cells(column: pa.ChunkedArray, whole: Callable[[bool], bool] = bool) -> pa.ChunkedArray:
     """Return a column as text or integers; whole floats become integers."""
     kind = column.type
     if pa.types.is_dictionary(kind):

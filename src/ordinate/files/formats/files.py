@@ -1,10 +1,14 @@
 """From a file to a table: formats are told by content, not by name."""
 
+import hashlib
 import io
 import json
 import os
+import stat
+import sys
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,10 +20,11 @@ import pyarrow.parquet
 from ordinate.files.formats import sheets, variables
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.matlab import is_mat
-from ordinate.files.formats.packed import is_npz, is_workbook, unpack
+from ordinate.files.formats.packed import CHUNK, is_npz, is_workbook, refuse_too_large, unpack
 from ordinate.files.formats.table import Table
 from ordinate.files.formats.text import JSON_LINES, read_json, read_text, typed
 
+STANDARD_INPUT = "-"
 KNOWN = "CSV, TSV, JSON, Parquet, Feather, Arrow, .xlsx, .mat, .npy and .npz"
 
 
@@ -28,15 +33,14 @@ def load(path: Any, choice: str | None = None) -> Table:
 
     ``choice`` names one of the tables of a file that holds several.
     """
-    shown = os.fspath(path)
+    shown = path_in_words(path)
     try:
-        file = Path(shown)
-        if file.exists() and not file.is_file():
-            raise ReadError(f"{shown} is a pipe or a device: save what it gives as a file first")
-        name, content, choice = unpack(shown, file.name, file.read_bytes(), choice)
+        packed = _content(shown, Path(path))
+        name, content, choice = unpack(shown, Path(path).name, packed, choice)
         if not content or content.isspace():
             raise ReadError(f"{shown}: the file is empty")
         table = _table(shown, name, content, choice)
+        table.sha256 = hashlib.sha256(packed).hexdigest()
     except ReadError:
         raise
     except FileNotFoundError:
@@ -50,6 +54,43 @@ def load(path: Any, choice: str | None = None) -> Table:
     if table.data.num_rows == 0 or table.data.num_columns == 0:
         raise ReadError(f"{shown}: the file holds no rows")
     return table
+
+
+def is_pipe(path: str | os.PathLike) -> bool:
+    """Tell whether a path is a pipe, or ``-`` for standard input: it can be read but once."""
+    if _is_standard_input(path):
+        return True
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def path_in_words(path: str | os.PathLike) -> str:
+    """Return a path for messages."""
+    return "standard input" if _is_standard_input(path) else os.fspath(path)
+
+
+def _is_standard_input(path: str | os.PathLike) -> bool:
+    return os.fspath(path) == STANDARD_INPUT and not os.path.exists(path)
+
+
+def _content(shown: str, path: Path) -> bytes:
+    """Read a file as it is now, or what comes through a pipe, as far as memory reaches."""
+    if not is_pipe(path):
+        if path.exists() and not path.is_file():
+            raise ReadError(f"{shown} is a device: save what it gives as a file first")
+        return path.read_bytes()
+    standard = _is_standard_input(path)
+    if standard and sys.stdin.isatty():
+        raise ReadError(f"nothing is sent to {shown}: name a file, or send one with a pipe")
+    chunks, size = [], 0
+    with nullcontext(sys.stdin.buffer) if standard else path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            chunks.append(chunk)
+            size += len(chunk)
+            refuse_too_large(shown, size)
+    return b"".join(chunks)
 
 
 def _table(shown: str, name: str, content: bytes, choice: str | None) -> Table:

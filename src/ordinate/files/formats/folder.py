@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordinate._base.endings import ENDINGS, IMAGES, stem
+from ordinate._base.hashing import sha256_of_several
 from ordinate._base.writing import MARK
 from ordinate.files.formats import files as single
 from ordinate.files.formats.cells import is_list, normal, plain_cells
@@ -29,6 +30,8 @@ def load(path: Any, choice: str | None = None) -> Table:
     files, notes = readable_files(folder)
     tables = [single.load(file, choice) for file in files]
     table = tables[0] if len(tables) == 1 else _together(folder, tables)
+    each = {_within(folder, file): t.sha256 for file, t in zip(files, tables, strict=True)}
+    table.sha256 = sha256_of_several(each)
     table.notes[:0] = notes
     return table
 
@@ -125,6 +128,11 @@ def _together(folder: Path, tables: list[Table]) -> Table:
         array=np.concatenate(arrays) if len(arrays) == len(tables) else None,
         notes=notes + _notes_of(names, tables),
         files=files,
+        like_rows={
+            cell: f"{name}, {where}"
+            for name, table in zip(names, tables, strict=True)
+            for cell, where in table.like_rows.items()
+        },
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ordinate._base.messages import Message
+from ordinate.data.labels import alike
 from ordinate.files.formats.board import Board, Join, NoRowsLeft, Use
 from ordinate.files.formats.cells import (
     FALSE,
@@ -116,6 +117,14 @@ class Table:
         are, and how the text is written.
     n_drops : int
         How often rows were dropped.
+    merges : bool
+        Labels that differ in trifles alone name one item.
+    merged : dict of str to set of str
+        The spellings that became one, by the first of them.
+    sha256 : str
+        Of the bytes that were read, packed or not.
+    like_rows : dict of str to str
+        Cells of several lines that stray quotes may have made of rows, and where they begin.
     """
 
     path: str
@@ -136,6 +145,10 @@ class Table:
     block: int = 0
     bad_lines: tuple[int, int, Any] | None = None
     n_drops: int = 0
+    merges: bool = False
+    merged: dict[str, set[str]] = field(default_factory=dict)
+    sha256: str = ""
+    like_rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.rows):
@@ -333,10 +346,10 @@ class Table:
         )
         return floats
 
-    def items(self, places: Sequence[int]) -> Items:
-        """Read columns of items; cells may be empty."""
+    def items(self, places: Sequence[int], *, exact: bool = False) -> Items:
+        """Read columns of items, or of others that are named ``exact``ly; cells may be empty."""
         values, codes = self.distinct([self.data.column(place) for place in places])
-        names, order = self._names(values)
+        names, order = self._names(values, merge=self.merges and not exact)
         codes = np.append(order, -1)[codes].reshape(len(places), -1).T
         return Items(codes, names).select(slice(None))
 
@@ -407,7 +420,7 @@ class Table:
         own = column.slice(0, n).to_pylist()
         return self.together(f"first {n}", own, lambda one, other: (one + other)[:n])
 
-    def _names(self, values: list) -> tuple[list, np.ndarray]:
+    def _names(self, values: list, merge: bool) -> tuple[list, np.ndarray]:
         """Return the labels of cells, and the label of each cell, -1 for none.
 
         Numbers among text become integers where every label is one; text is trimmed.
@@ -425,11 +438,21 @@ class Table:
             whole = all(WHOLE.fullmatch(word) for word in words if word)
             if self.together("whole numbers", whole, and_):
                 words = [int(WHOLE.fullmatch(word)[1]) if word else "" for word in words]  # type: ignore[index]
+        words = self._merged(words) if merge else words
         names: dict = {}
         order = np.array(
             [-1 if w == "" or w is None else names.setdefault(w, len(names)) for w in words], int
         )
         return list(names), order
+
+    def _merged(self, words: list) -> list:
+        """Write names that differ in trifles alone as the first of them, in alphabetical order."""
+        first = {}
+        labels = self.together("spellings", {*words}, or_)
+        for group in map(sorted, alike(sorted(labels, key=str))):
+            self.merged.setdefault(group[0], set()).update(group)
+            first.update(dict.fromkeys(group, group[0]))
+        return [first.get(word, word) for word in words]
 
 
 @lru_cache(maxsize=1 << 14)

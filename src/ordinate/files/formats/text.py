@@ -13,6 +13,7 @@ import pyarrow.csv
 from ordinate.files.formats.cells import column_of, normal
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.names import PARTICIPANT
+from ordinate.files.formats.quotes import check_quotes, long_fields
 from ordinate.files.formats.table import Table
 
 DELIMITERS = ("\t", ",", ";", "|", " ")
@@ -117,22 +118,23 @@ def read_text(shown: str, content: bytes) -> Table:
     delimiter, n_columns, n_above, notes = form
     quoted = b'"' in content
     content = single_blanks(content, delimiter, quoted)
-    data, bad = parse_text(content, form, quoted)
+    data, n_bad = parse_text(shown, content, form)
 
     def place(row: int) -> str:
         return f"line {n_above + line_of(content, delimiter, lambda i, cells: i == row)}"
 
-    if bad:
+    if n_bad:
         line = n_above + unequal_line(content, form)
-        raise ReadError(unequal_lines(shown, line, bad, form))
+        raise ReadError(unequal_lines(shown, line, n_bad, form))
     if data.num_columns != n_columns:
         raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
+    if quoted:
+        breaks = check_quotes(shown, content, delimiter, data, n_above)
+        notes += [breaks.note] if breaks.note else []
     table = Table(shown, data, None, place, text=True, undecided=True, delimiter=delimiter)
     table.header = [cell.strip() for cell in table.cells(0, range(n_columns))]
     table.notes += notes
-    last = table.cells(-1, [n_columns - 1])[0]
-    if "\n" in last and not content.rstrip().endswith(b'"'):
-        raise ReadError(f"{shown}: a quote is opened and never closed, or the file is cut off")
+    table.like_rows = breaks.like_rows if quoted else {}
     return table
 
 
@@ -161,12 +163,14 @@ def single_blanks(content: bytes, delimiter: str, quoted: bool) -> bytes:
 
 
 def parse_text(
-    content: bytes, form: TextForm, quoted: bool, *, inside: bool = False
+    shown: str, content: bytes, form: TextForm, *, n_above: int | None = None, inside: bool = False
 ) -> tuple[pa.Table, int]:
     """Return the rows as text, and the number of those that have more or fewer fields.
 
-    ``inside`` says that the content does not begin with the table's first line.
+    ``inside`` says that the content does not begin with the table's first line; ``n_above`` lines
+    stand above it.
     """
+    n_above = form.n_above if n_above is None else n_above
     if b"\n" not in content:
         content += b"\n"  # Arrow does not see a single line without an end
     bad: list[Any] = []
@@ -175,23 +179,31 @@ def parse_text(
         bad.append(row)
         return "skip"
 
+    quoted = b'"' in content
     names = [f"f{i}" for i in range(form.n_columns)]
-    data = pa.csv.read_csv(
-        pa.BufferReader(content),
-        read_options=pa.csv.ReadOptions(
-            autogenerate_column_names=not inside,
-            column_names=names if inside else None,
-            block_size=1 << 22,
-        ),
-        parse_options=pa.csv.ParseOptions(
-            delimiter=form.delimiter, newlines_in_values=quoted, invalid_row_handler=skip
-        ),
-        convert_options=pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
-            strings_can_be_null=False,
-            check_utf8=False,
-        ),
-    )
+    try:
+        data = pa.csv.read_csv(
+            pa.BufferReader(content),
+            read_options=pa.csv.ReadOptions(
+                autogenerate_column_names=not inside,
+                column_names=names if inside else None,
+                block_size=1 << 22,
+            ),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=form.delimiter, newlines_in_values=quoted, invalid_row_handler=skip
+            ),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        )
+    except pa.ArrowInvalid:
+        # A quote may be the reason.
+        list(long_fields(shown, content, form.delimiter, n_above))
+        raise
+    if bad and quoted:
+        list(long_fields(shown, content, form.delimiter, n_above))
     return data, len(bad)
 
 

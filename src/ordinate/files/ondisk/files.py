@@ -8,15 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
+from ordinate._base.hashing import sha256_of_file, sha256_of_several
 from ordinate._base.memory import in_words
 from ordinate._base.writing import DiskFullError
 
-Fingerprint = dict[Path, tuple[int, int]]
+Fingerprint = dict[Path, tuple[int, int, int]]
 
 
 def fingerprint(paths: Iterable[Path]) -> Fingerprint:
-    """Size and time of change of each file."""
-    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}
+    """Size, time of change and place on the disk of each file."""
+    found = {path: path.stat() for path in paths}
+    return {path: (it.st_size, it.st_mtime_ns, it.st_ino) for path, it in found.items()}
 
 
 def check_unchanged(before: Fingerprint) -> None:
@@ -27,6 +29,17 @@ def check_unchanged(before: Fingerprint) -> None:
                 f"{path} changed, or went away, since it was opened: sums over two different files "
                 "mean nothing. Open it again once it no longer changes"
             )
+
+
+def sha256_of(path: Path, files: Fingerprint) -> str:
+    """Return the SHA-256 of a file, or of a folder's files, and raise if they have changed."""
+    if path.is_dir():
+        found = {file.relative_to(path).as_posix(): sha256_of_file(file) for file in files}
+        sha256 = sha256_of_several(found)
+    else:
+        sha256 = sha256_of_file(path)
+    check_unchanged(files)
+    return sha256
 
 
 @contextmanager

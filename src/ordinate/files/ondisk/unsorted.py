@@ -78,6 +78,7 @@ class PlainTriplets(TripletFile):
         super().__init__(path, files, columns, memory_limit)
         self.arrays, self._items, self.participants = arrays, items, participants
         self.n_items, self._counts, self._ordered = len(anchor_counts), anchor_counts, ordered
+        self.source = files  # what they were read from
 
     def __len__(self) -> int:
         return int(self._counts.sum())

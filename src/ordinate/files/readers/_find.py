@@ -11,7 +11,7 @@ from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import OPTIONAL, core
 from ordinate.files.formats.table import Table
 from ordinate.files.formats.text import NO_COLUMNS
-from ordinate.files.readers import odd_one_out, plain
+from ordinate.files.readers import food100, odd_one_out, plain
 from ordinate.files.readers._columns import Columns, mapped, numbered_stems
 from ordinate.files.readers._dialects import tidy
 from ordinate.files.readers._layout import (
@@ -72,8 +72,10 @@ def find(
     named = mapped(table if _counted(columns) else named, columns) if columns else named
     for candidate in (named, table.bare()):
         found = _with_roles([e for e in allowed if e.matches(candidate)], columns)
-        # Image paths between semicolons are those of food100, unless another layout is asked for.
-        found = [entry for entry in found if entry.name == "food100"] or found
+        if options.layout == "auto" and food100.LAYOUT in found:
+            # Other paths between semicolons are as open a question as those between commas.
+            own = food100.is_food100(candidate)
+            found = [entry for entry in found if own == (entry is food100.LAYOUT)]
         if len(found) == 1:
             if not table.together("rows", len(candidate.rows), add, bool):
                 raise ReadError(f"{table.path}: there are column names, but no rows")

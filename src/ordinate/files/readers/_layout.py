@@ -144,7 +144,7 @@ def participants(table: Table) -> pa.DictionaryArray | None:
     others = [n for n in PARTICIPANT if n in others]
     if others:
         table.notes.append(f"participants are not read from column {others[0]!r}")
-    items = table.items([table.places({"participant": PARTICIPANT})[0]])
+    items = table.items([table.places({"participant": PARTICIPANT})[0]], exact=True)
     unnamed = items.codes[:, 0] < 0
     n_unnamed = table.together("unnamed", int(unnamed.sum()), add)
     if n_unnamed:

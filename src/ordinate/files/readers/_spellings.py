@@ -1,9 +1,12 @@
-"""Items that a file names in two ways, in one column with folder or ending, in another without."""
+"""Labels that may not be meant: rows between stray quotes, and items named in two ways."""
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
+from ordinate._base.messages import Message, Option
+from ordinate.data.labels import alike, groups_in_words
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.table import Table
@@ -12,6 +15,21 @@ from ordinate.files.readers._propose import SHARED, words
 Named = tuple[set, set] | None  # anchors, and what they are compared with
 # Fewer anchors than this may have such names by chance.
 ENOUGH = 3
+
+
+def refuse_rows_as_names(table: Table, triplets: Triplets) -> None:
+    """Raise where a name is what stray quotes make of several rows."""
+    if not table.like_rows:
+        return
+    people = triplets.participant_labels
+    for label in [*triplets.items, *([] if people is None else people)]:
+        where = table.like_rows.get(str(label))
+        if where is not None:
+            raise ReadError(
+                f"{table.path}, {where}: the name {str(label)[:60]!r} holds line breaks, and reads "
+                "as rows of the table. Remove the quotes around it if they are astray; if it is a "
+                "name, replace its line breaks by blanks"
+            )
 
 
 def refuse_two_spellings(table: Table, triplets: Triplets) -> None:
@@ -54,6 +72,28 @@ def _apart(some: Named, more: Named) -> Named:
         return None
     anchors, others = some[0] | more[0], some[1] | more[1]
     return None if anchors & others else (anchors, others)
+
+
+def alike_notes(items: np.ndarray, merged: Mapping[str, set[str]]) -> list[str]:
+    """Tell which labels differ in trifles alone, and which of them became one item."""
+    if items.dtype.kind == "i":
+        return []
+    notes: list[str] = []
+    labels = {*items.tolist()}
+    several = sorted(sorted(group) for first, group in merged.items() if first in labels)
+    if several:
+        notes.append(f"{len(several):,} items have several spellings: {groups_in_words(several)}")
+    found = alike(items.tolist())
+    if found:
+        notes.append(
+            Message(
+                "labels that differ only by case, by blanks or by what cannot be seen are "
+                f"different items: {groups_in_words(found)}. ",
+                Option("merge_labels", True),
+                " makes one item of them",
+            )
+        )
+    return notes
 
 
 def _file(label: str) -> str:

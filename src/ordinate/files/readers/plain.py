@@ -9,6 +9,7 @@ from ordinate._base.messages import Message, Option
 from ordinate.data.labels import encode
 from ordinate.data.rows import LARGEST_ID, count_items
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.cells import TRUE
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import ANSWER, WEIGHT, WIDE_PLAIN
 from ordinate.files.formats.table import Items, Table
@@ -23,6 +24,8 @@ from ordinate.files.readers._layout import (
 
 ROLES = {"anchor": ("anchor",), "near": ("near", "positive"), "far": ("far", "negative")}
 RESPONSE = ("response", "choice", "winner")
+# Responses that agree with near and far.
+AS_IT_STANDS = (*TRUE, "+1", "1.0", "near", "nearer", "first", "left", "")
 # What three columns without names may be, in words.
 BARE = tuple(ROLES), "anchor, near, far"
 
@@ -61,7 +64,7 @@ def parse(table: Table, options: Options) -> Triplets:
 
 def _answers(table: Table) -> Any:
     """Return the answer that each row came from; each of several files may count from 1."""
-    found = table.items(table.places({"answer": ANSWER}))
+    found = table.items(table.places({"answer": ANSWER}), exact=True)
     table.refuse(found.codes[:, 0] < 0, lambda i: "the answer has no id", "give it one")
     names = np.array([*found.names, None], object)[found.codes[:, 0]]
     if table.files is not None:
@@ -73,30 +76,26 @@ def _answers(table: Table) -> Any:
 
 
 def _weigh_response(table: Table, options: Options, places: list[int], items: Items) -> None:
-    """Ask about a response beside near and far, unless it says the same of all rows."""
+    """Ask about a response beside near and far, unless it says that all rows are as they stand."""
     place = table.index(RESPONSE)
     if place is None or table.header is None:
         return
     name = table.header[place]
     said = table.items([*places, place])
-    names = {None if code < 0 else said.names[code] for code in np.unique(said.codes[:, 3])[:2]}
-    same = len(table.together("responses", names, _two)) == 1
-    near = table.together("near", bool((said.codes[:, 3] == said.codes[:, 1]).all()), and_)
-    if same or near or options.layout == "plain":
+    stands = bool(table.among(table.data.column(place), AS_IT_STANDS).all())
+    stands = table.together("stands", stands, and_)
+    same = table.together("near", bool((said.codes[:, 3] == said.codes[:, 1]).all()), and_)
+    if stands or same or options.layout == "plain":
         table.notes.append(f"the column {name} is not read: near and far say who is nearer")
         return
     anchor, near, far = (table.header[k] for k in places)
     columns = {"anchor": anchor, "first": near, "second": far, "response": name}
     raise ReadError(
-        f"{table.path}: {near} and {far} say who is nearer, and so does {name}, which is not the "
-        "same in all rows",
+        f"{table.path}: {near} and {far} say who is nearer, and so does {name}, which does not "
+        "say that all rows are as they stand",
         Remedy({"columns": columns}, f"if {name} tells which of the two is nearer"),
         Remedy({"layout": "plain"}, f"to leave {name} unread"),
     )
-
-
-def _two(some: set, others: set) -> set:
-    return {*list(some | others)[:2]}
 
 
 def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
