@@ -26,7 +26,7 @@ from ordinate.files.readers import How, Reading, read_table
 from ordinate.files.readers._spellings import alike_notes
 
 # Memory that a block takes to read: some of the limit, within bounds that keep blocks efficient.
-SHARE = 6
+SHARE = 4
 LARGEST, SMALLEST = 64 << 20, 1 << 20
 LEAST_LABELS = 16 << 20  # bytes of labels that are never too many
 MIB = 1 << 20

@@ -395,15 +395,24 @@ class Table:
     def differing(self, items: Items, codes: np.ndarray) -> Items:
         """Refuse rows of which some of the items are the same, or drop them on request."""
         ordered = np.sort(codes, axis=1)
-        kept = self.refuse(
+        kept = self._refuse_repeated(
             ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1),
-            lambda i: (
-                f"{[items.names[code] for code in codes[i] if code >= 0]} names an item twice"
-            ),
+            lambda i: [items.names[code] for code in codes[i] if code >= 0],
+        )
+        return items if kept is None else items.select(kept)
+
+    def refuse_repeated(self, rows: np.ndarray, names: Callable[[int], list]) -> np.ndarray | None:
+        """Refuse rows (m, 3) of which two items are the same, or drop them on request."""
+        a, b, c = rows.T
+        return self._refuse_repeated((a == b) | (a == c) | (b == c), names)
+
+    def _refuse_repeated(self, mask: Any, names: Callable[[int], list]) -> np.ndarray | None:
+        return self.refuse(
+            mask,
+            lambda i: f"{names(i)} names an item twice",
             "the items of a row must differ",
             kind="repeated",
         )
-        return items if kept is None else items.select(kept)
 
     def cells(self, i: int, places: Sequence[int]) -> list:
         """Return cells of a row as they stand."""

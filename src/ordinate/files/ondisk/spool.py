@@ -14,7 +14,7 @@ from ordinate.files.ondisk.layout import COLUMNS
 from ordinate.files.ondisk.unsorted import Numbers
 
 ITSELF = 1 << 28  # numbers below this are their own ids; other labels are counted from here
-PIECE = 1 << 20  # rows that are renumbered at a time
+PIECE = 1 << 16  # rows that are renumbered at a time
 LABEL = 150  # bytes that a label takes, about, besides its letters
 TYPES = {"rows": "<u4", **COLUMNS}
 
@@ -36,7 +36,7 @@ class Names:
             self._mark(labels[itself])
             ids[itself] = labels[itself]
         before = len(self._ids)
-        others = [label for label, own in zip(labels.tolist(), itself, strict=True) if not own]
+        others = labels[~itself].tolist()
         ids[~itself] = [ITSELF + self._ids.setdefault(k, len(self._ids)) for k in others]
         if len(self._ids) > before:
             new = list(self._ids)[before:]

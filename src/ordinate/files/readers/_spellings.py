@@ -34,11 +34,11 @@ def refuse_rows_as_names(table: Table, triplets: Triplets) -> None:
 
 def refuse_two_spellings(table: Table, triplets: Triplets) -> None:
     """Raise where no anchor is ever compared, but most are but for their folder or ending."""
+    if table.header is None or triplets.items.dtype.kind == "i":
+        return
     is_anchor, is_compared = np.zeros((2, triplets.n_items), bool)
     is_anchor[triplets.rows[:, 0]] = True
     is_compared[triplets.rows[:, 1:]] = True
-    if table.header is None or triplets.items.dtype.kind == "i":
-        return
     own: Named = None
     if not (is_anchor & is_compared).any():
         own = ({*triplets.items[is_anchor]}, {*triplets.items[is_compared]})
