@@ -1,10 +1,8 @@
 """What a file means does not depend on its size: read as a whole or block by block, all is equal."""
 
-import json
 import random
 
 import both_ways
-import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq

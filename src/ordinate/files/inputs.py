@@ -178,15 +178,20 @@ def _of_path(
         found = read(path, **reading)
         triplets = _with_items(found.triplets, path, n_items)
         return Source(triplets, path, *found[1:])
-    found = read_in_blocks(path, blocks, how, limit, n_items)
-    source = _source_of(found)
+    streamed = read_in_blocks(path, blocks, how, limit, n_items)
+    source = _source_of(streamed)
     if source.stored is None:
         return source._replace(triplets=source.load(), read_sha256=source.sha256)
     if not stream:
         raise _too_large(source.stored)
-    kept = in_words(sum(file.stat().st_size for file in found.folder.iterdir()))
-    note = f"too many triplets for the memory limit: {kept} of {found.folder.parent} hold them"
-    return source._replace(notes=[*source.notes, f"{note} while they are used"])
+    n_bytes = sum(file.stat().st_size for file in streamed.folder.iterdir())
+    if not n_bytes:
+        return source
+    note = (
+        f"too many triplets for the memory limit: {in_words(n_bytes)} of {streamed.folder.parent} "
+        "hold them while they are used"
+    )
+    return source._replace(notes=[*source.notes, note])
 
 
 def _source_of(found: Streamed) -> Source:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ordinate._base.checks import check_whole
 from ordinate._base.memory import in_words
 from ordinate._base.messages import Message, Option
 from ordinate.files.formats.blocks import Blocks, NotByLineError
@@ -180,16 +181,18 @@ def _too_many_labels(path: str, spool: Spool, n_used: int) -> ReadError:
 
 def _stored(path: Path, spool: Spool, n_items: int | None, memory_limit: int) -> PlainTriplets:
     """Return the handle of what was read."""
-    items = spool.items
+    items, names = spool.items, None
     n_found = spool.largest + 1 if items is None else len(items)
     if n_items not in (None, n_found):
+        n_items = check_whole("n_items", n_items, least=3)
         refuse_other_count(path, items, n_found, n_items)
-        arrays, items, n_found = spool.finish(as_ids=True), None, n_items
+        arrays, names = spool.finish(as_ids=True), spool.names if spool.labelled else None
+        items, n_found = None, n_items
     else:
         arrays = spool.finish()
     if not arrays:
         arrays = {"rows": _ids_of(path)}
-    counts, ordered = scan(arrays["rows"], spool.n_rows, n_found)
+    counts, ordered = scan(arrays["rows"], spool.n_rows, n_found, names)
     people = None if spool.people_labels is None else spool.people_labels.tolist()
     return PlainTriplets(path, arrays, counts, ordered, items, people, memory_limit)
 

@@ -238,9 +238,9 @@ class Table:
             if numbered:
                 return [numbered[count] for count in sorted(numbered)]
             place = self.index([stem])
-            kind = None if place is None else self.data.schema.types[place]
-            if place is not None and is_list(kind):
-                return self.spread(place, self.data.column(place).to_pylist(), kind.value_type)
+            if place is not None and is_list(self.data.schema.types[place]):
+                kind = self.data.schema.types[place].value_type
+                return self.spread(place, self.data.column(place).to_pylist(), kind)
         return []
 
     def spread(self, place: int, lists: list, kind: pa.DataType) -> list[int]:
@@ -349,9 +349,15 @@ class Table:
     def items(self, places: Sequence[int], *, exact: bool = False) -> Items:
         """Read columns of items, or of others that are named ``exact``ly; cells may be empty."""
         values, codes = self.distinct([self.data.column(place) for place in places])
-        names, order = self._names(values, merge=self.merges and not exact)
+        words = self._words(values)
+        if self.merges and not exact:
+            words = self._merged(words, codes)
+        names: dict = {}
+        order = np.array(
+            [-1 if w in ("", None) else names.setdefault(w, len(names)) for w in words], int
+        )
         codes = np.append(order, -1)[codes].reshape(len(places), -1).T
-        return Items(codes, names).select(slice(None))
+        return Items(codes, list(names)).select(slice(None))
 
     def distinct_items(
         self, places: Sequence[int], *, shown: int | None = None, answer: int | None = None
@@ -429,39 +435,46 @@ class Table:
         own = column.slice(0, n).to_pylist()
         return self.together(f"first {n}", own, lambda one, other: (one + other)[:n])
 
-    def _names(self, values: list, merge: bool) -> tuple[list, np.ndarray]:
-        """Return the labels of cells, and the label of each cell, -1 for none.
+    def _words(self, values: list) -> list:
+        """Return the labels of cells, nothing for none.
 
         Numbers among text become integers where every label is one; text is trimmed.
         """
-        if self.text:
-            quoted = [v for v in values if v[:1].isspace() and v.lstrip()[:1] == '"']
-            quoted = self.together("quoted", quoted[:1], lambda one, other: one or other)
-            if quoted:
-                raise ReadError(
-                    f"{self.path}: a quote follows a blank in {quoted[0]!r}, so that it does not "
-                    "count as a quote; remove the blank after the delimiter"
-                )
         words = [v.strip() if isinstance(v, str) else v for v in values]
-        if self.text:
-            whole = all(WHOLE.fullmatch(word) for word in words if word)
-            if self.together("whole numbers", whole, and_):
-                words = [int(WHOLE.fullmatch(word)[1]) if word else "" for word in words]  # type: ignore[index]
-        words = self._merged(words) if merge else words
-        names: dict = {}
-        order = np.array(
-            [-1 if w == "" or w is None else names.setdefault(w, len(names)) for w in words], int
-        )
-        return list(names), order
+        if not self.text:
+            return words
+        quoted = [v for v in values if v[:1].isspace() and v.lstrip()[:1] == '"']
+        quoted = self.together("quoted", quoted[:1], lambda one, other: one or other)
+        if quoted:
+            raise ReadError(
+                f"{self.path}: a quote follows a blank in {quoted[0]!r}, so that it does not "
+                "count as a quote; remove the blank after the delimiter"
+            )
+        whole = all(WHOLE.fullmatch(word) for word in words if word)
+        if self.together("whole numbers", whole, and_):
+            return [int(WHOLE.fullmatch(word)[1]) if word else "" for word in words]  # type: ignore[index]
+        return words
 
-    def _merged(self, words: list) -> list:
-        """Write names that differ in trifles alone as the first of them, in alphabetical order."""
+    def _merged(self, words: list, codes: np.ndarray) -> list:
+        """Write names that differ in trifles alone as the first of them, column by column."""
+        used, at = np.unique(codes, return_index=True)
+        columns, rows = divmod(at, len(self.rows))
+        stands = list(zip(columns.tolist(), self.rows[rows].tolist(), strict=True))
+        own: dict = {}
+        for code, place in zip(used.tolist(), stands, strict=True):
+            if code >= 0:
+                own.setdefault(words[code], place)
+        places = self.together("spellings", own, _earliest)
         first = {}
-        labels = self.together("spellings", {*words}, or_)
-        for group in map(sorted, alike(sorted(labels, key=str))):
+        for group in alike(sorted(places, key=lambda word: places[word])):
             self.merged.setdefault(group[0], set()).update(group)
             first.update(dict.fromkeys(group, group[0]))
         return [first.get(word, word) for word in words]
+
+
+def _earliest(some: dict, others: dict) -> dict:
+    """Put the places of words together, that of each where it stands first."""
+    return {word: min(place, some.get(word, place)) for word, place in (some | others).items()}
 
 
 @lru_cache(maxsize=1 << 14)

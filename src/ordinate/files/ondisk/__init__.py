@@ -76,6 +76,7 @@ def open_triplets(
 
     source = open_in_blocks(Path(path), n_items=n_items, memory_limit=memory_limit)
     source.warn(stacklevel=2)
+    assert isinstance(source.triplets, TripletFile)
     return source.triplets
 
 

@@ -62,6 +62,11 @@ class Names:
         self.identical = not others and bool(self._seen.all())
         return labels
 
+    def labels(self, ids: np.ndarray) -> list:
+        """Return the labels of preliminary ids."""
+        others = list(self._ids)
+        return [i if i < ITSELF else others[i - ITSELF] for i in ids.tolist()]
+
     def places(self, ids: np.ndarray) -> np.ndarray:
         """Return the places, among all labels in order, of preliminary ids."""
         if not len(self._place_of_other):
@@ -187,16 +192,29 @@ class Spool:
             file.flush()
 
 
-def scan(array: Numbers, n_rows: int, n_items: int) -> tuple[np.ndarray, bool]:
-    """Count the rows of each anchor, and tell whether the anchors never fall."""
+def scan(
+    array: Numbers, n_rows: int, n_items: int, names: Names | None = None
+) -> tuple[np.ndarray, bool]:
+    """Count the rows of each anchor, and tell whether the anchors never fall.
+
+    ``names`` are those of preliminary ids, if numbers are to be ids themselves.
+    """
     counts, last, ordered = np.zeros(n_items, np.int64), -1, True
+    bad, n_bad = "", 0
     for start in range(0, n_rows, PIECE):
         rows = array.read(start, min(start + PIECE, n_rows))
-        if rows.max() >= n_items:
-            at = int((rows >= n_items).any(axis=1).argmax())
-            raise ValueError(bad_row(start + at, rows[at].tolist(), n_items))
+        beyond = (rows >= n_items).any(axis=1)
+        if beyond.any() and not n_bad:
+            at = int(beyond.argmax())
+            ids = rows[at].tolist() if names is None else names.labels(rows[at])
+            bad = bad_row(start + at, ids, n_items)
+        n_bad += int(beyond.sum())
+        if n_bad:
+            continue
         anchors = rows[:, 0]
         counts += np.bincount(anchors, minlength=n_items)
         ordered = ordered and bool(anchors[0] >= last and (anchors[1:] >= anchors[:-1]).all())
         last = int(anchors[-1])
+    if n_bad:
+        raise ValueError(f"{bad} ({n_bad:,} bad rows of {n_rows:,})")
     return counts, ordered

@@ -139,9 +139,9 @@ def participants(table: Table) -> pa.DictionaryArray | None:
     column = table.column(PARTICIPANT)
     if column is None:
         return files_as_participants(table)
-    others = {n for n in PARTICIPANT[1:] if table.column([n]) not in (None, column)}
-    others = table.together("other participants", others, or_)
-    others = [n for n in PARTICIPANT if n in others]
+    differ = {n for n in PARTICIPANT[1:] if table.column([n]) not in (None, column)}
+    differ = table.together("other participants", differ, or_)
+    others = [n for n in PARTICIPANT if n in differ]
     if others:
         table.notes.append(f"participants are not read from column {others[0]!r}")
     items = table.items([table.places({"participant": PARTICIPANT})[0]], exact=True)

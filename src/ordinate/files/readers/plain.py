@@ -59,9 +59,13 @@ def parse(table: Table, options: Options) -> Triplets:
     if answer is not None:
         answer = _answers(table)
     if numbers is not None:
-        columns = {"participant": participants(table), "weight": weight, "answer": answer}
-        labels, ids = distinct(numbers.ravel()), numbered(numbers.ravel())
-        return Triplets(ids.reshape(-1, 3), items=labels, **columns)
+        return Triplets(
+            numbered(numbers.ravel()).reshape(-1, 3),
+            items=distinct(numbers.ravel()),
+            participant=participants(table),
+            weight=weight,
+            answer=answer,
+        )
     return Triplets.from_columns(
         *items.columns(),
         **extras(table, items, options),
