@@ -7,6 +7,7 @@ again for every pass; ids that lie in a .npy file as they are needed stay there.
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from ordinate._base.messages import Message, Option
 from ordinate.files.formats.blocks import Blocks, NotByLineError
 from ordinate.files.formats.board import Board, NoRowsLeft
 from ordinate.files.formats.errors import ReadError
+from ordinate.files.formats.files import unreadable
+from ordinate.files.formats.folder import load
 from ordinate.files.formats.table import Table
 from ordinate.files.formats.text import unequal_lines
 from ordinate.files.ondisk.files import check_space, check_unchanged, fingerprint
@@ -29,7 +32,7 @@ from ordinate.files.readers._spellings import alike_notes
 # Memory that a block takes to read: some of the limit, within bounds that keep blocks efficient.
 SHARE = 4
 LARGEST, SMALLEST = 64 << 20, 1 << 20
-LEAST_LABELS = 16 << 20  # bytes of labels that are never too many
+NEVER_TOO_MUCH = 16 << 20  # bytes of labels, or of a batch
 MIB = 1 << 20
 
 
@@ -62,49 +65,78 @@ class _Pass(NamedTuple):
 def read_in_blocks(
     path: Path, blocks: Blocks, how: How, memory_limit: int, n_items: int | None = None
 ) -> Streamed:
-    """Read a file block by block, in bounded memory, as :func:`ordinate.readers.read` does."""
-    if blocks.tables is None or how.table is not None:
-        raise too_large(path, blocks, blocks.why)
-    if blocks.least > max(memory_limit, SMALLEST):
-        batches = blocks._replace(needed=2 * blocks.least)
-        raise too_large(path, batches, "written in few and large batches")
-    files, board = fingerprint(blocks.files), Board()
-    n_bytes = int(np.clip((memory_limit - blocks.least) // SHARE, SMALLEST, LARGEST))
+    """Read a file block by block, in bounded memory, as :func:`ordinate.readers.read` does.
+
+    What can only be read as a whole is one block, if the memory limit allows.
+    """
+    if how.table is not None:
+        blocks = blocks._replace(tables=None, why="one of several tables")
+    if blocks.tables is None:
+        if blocks.needed > memory_limit:
+            raise too_large(path, blocks)
+        blocks = blocks._replace(tables=lambda n_bytes: iter([load(path, how.table)]))
+    if blocks.least > max(memory_limit, NEVER_TOO_MUCH):
+        few = "written in few and large batches"
+        raise too_large(path, blocks._replace(needed=2 * blocks.least, why=few))
     folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
     spool = Spool(folder)
     try:
-        while True:
-            spool.clear()
-            board.begin_pass()
-            found = _one_pass(blocks, how, board, spool, n_bytes, memory_limit)
-            check_unchanged(files)
-            if board.settled():
-                break
-        if found.error is not None:
-            raise found.error
-        triplets = _stored(path, spool, n_items, memory_limit)
-        triplets.source = files
-    except NotByLineError:
+        found = _read(path, blocks, how, spool, memory_limit, n_items)
+    except BaseException as error:
         spool.close()
         shutil.rmtree(folder)
-        raise too_large(path, blocks, "a text whose fields hold line breaks") from None
-    except BaseException:
-        spool.close()
-        shutil.rmtree(folder)
-        raise
-    weakref.finalize(triplets, shutil.rmtree, folder, ignore_errors=True)
-    assert found.reading is not None  # a file without rows is an error
+        if not isinstance(error, NotByLineError):
+            raise
+    else:
+        weakref.finalize(found.triplets, shutil.rmtree, folder, ignore_errors=True)
+        return found
+    broken = blocks._replace(
+        tables=None, why="a text with line breaks within fields, or stray quotes"
+    )
+    return read_in_blocks(path, broken, how, memory_limit, n_items)
+
+
+def _read(
+    path: Path, blocks: Blocks, how: How, spool: Spool, memory_limit: int, n_items: int | None
+) -> Streamed:
+    """Let blocks go through the readers until none learns anything new."""
+    files, board = fingerprint(blocks.files), Board()
+    n_bytes = int(np.clip((memory_limit - blocks.least) // SHARE, SMALLEST, LARGEST))
+    while True:
+        spool.clear()
+        board.begin_pass()
+        found = _one_pass(path, blocks, how, board, spool, n_bytes, memory_limit)
+        check_unchanged(files)
+        if board.settled():
+            break
+    if found.error is not None:
+        raise found.error
+    if found.reading is None:
+        raise ReadError(f"{path}: the file holds no rows")
+    triplets = _stored(path, spool, n_items, memory_limit)
+    triplets.source = files
     notes = [*found.reading.notes, *alike_notes(triplets.items, board.merged)]
-    return Streamed(triplets, found.reading.layout, found.n_rows, found.n_used, notes, folder)
+    return Streamed(triplets, found.reading.layout, found.n_rows, found.n_used, notes, spool.folder)
 
 
-def too_large(path: Path, blocks: Blocks, why: str) -> ReadError:
+def _tables(path: Path, blocks: Blocks, n_bytes: int) -> Iterator[Table]:
+    """Yield the blocks of a file; whatever decoders say of it, the file is at fault."""
+    assert blocks.tables is not None
+    try:
+        yield from blocks.tables(n_bytes)
+    except (ReadError, NotByLineError, MemoryError):
+        raise
+    except Exception as error:
+        raise unreadable(str(path), error) from error
+
+
+def too_large(path: Path, blocks: Blocks) -> ReadError:
     """Return the error for a file that must be read as a whole, and cannot."""
     enough = f"{-(-blocks.needed // MIB)}MiB"
     return ReadError(
         Message(
-            f"{path} takes about {in_words(blocks.needed)} of memory to read: it is {why}, which "
-            "cannot be read block by block. Allow that much, as in ",
+            f"{path} takes about {in_words(blocks.needed)} of memory to read: it is {blocks.why}, "
+            "which cannot be read block by block. Allow that much, as in ",
             Option("memory_limit", enough),
             "; or save it as CSV or Parquet, one answer a line",
         )
@@ -112,12 +144,17 @@ def too_large(path: Path, blocks: Blocks, why: str) -> ReadError:
 
 
 def _one_pass(
-    blocks: Blocks, how: How, board: Board, spool: Spool, n_bytes: int, memory_limit: int
+    path: Path,
+    blocks: Blocks,
+    how: How,
+    board: Board,
+    spool: Spool,
+    n_bytes: int,
+    memory_limit: int,
 ) -> _Pass:
     """Read all blocks once; what they say together is on the board."""
-    assert blocks.tables is not None
     reading, error, n_rows, n_used = None, None, 0, 0
-    for table in blocks.tables(n_bytes):
+    for table in _tables(path, blocks, n_bytes):
         board.begin_block()
         table.board = board
         try:
@@ -137,12 +174,10 @@ def _one_pass(
         if _lies_there(table, found):
             spool.look_at(found.triplets)
             continue
-        if not spool.n_rows:
-            spool.add(found.triplets, board.answer_names)
-            check_space(spool.folder, spool.n_bytes * blocks.needed / n_bytes)
-        else:
-            spool.add(found.triplets, board.answer_names)
-        if spool.label_bytes > max(memory_limit, LEAST_LABELS):
+        spool.add(found.triplets, board.answer_names)
+        if spool.n_rows == len(found.triplets):  # what the first block takes, all others do
+            check_space(spool.folder, spool.n_bytes * max(blocks.needed / n_bytes, 1))
+        if spool.label_bytes > max(memory_limit, NEVER_TOO_MUCH):
             raise _too_many_labels(table.path, spool, n_used)
     return _Pass(reading, n_rows, n_used, error)
 

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import zipfile
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,7 +19,6 @@ import pyarrow.parquet as pq
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.files import encoding_of
 from ordinate.files.formats.folder import names_within, readable_files
-from ordinate.files.formats.packed import unpacked_size
 from ordinate.files.formats.quotes import check_quotes
 from ordinate.files.formats.table import Files, Table
 from ordinate.files.formats.text import (
@@ -90,12 +90,14 @@ def open_blocks(path: Path) -> Blocks:
         size = sum(map(len, _chunks(path, packed=True)))
     inner = re.sub(r"\.gz$", "", path.name.lower())
     if head[:2] == b"PK":
-        size = unpacked_size(path.read_bytes()) if not packed else size
+        if not packed:
+            with zipfile.ZipFile(path) as archive:
+                size = sum(entry.file_size for entry in archive.infolist())
         return Blocks([path], OTHER * size, None, "a workbook or zip file")
     if head.lstrip()[:1] in (b"{", b"[") or inner.endswith((".json", ".jsonl", ".ndjson")):
         return Blocks([path], OTHER * size, None, "JSON")
     if b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-        return Blocks([path], OTHER * size, None, "of its format")
+        return Blocks([path], OTHER * size, None, "in this format")
     return Blocks([path], TEXT * size, TextBlocks(path, packed).tables)
 
 
@@ -293,7 +295,12 @@ def _npy(path: Path) -> Blocks:
         shape, fortran, dtype = read_header(file)
         offset = file.tell()
     if len(shape) != 2 or dtype.hasobject or fortran or not shape[0]:
-        return Blocks([path], OTHER * path.stat().st_size, None, "no array of rows")
+        return Blocks(
+            [path],
+            OTHER * path.stat().st_size,
+            None,
+            "an array column by column, or of another form",
+        )
     numbers = dtype.kind in "iu" and shape[1] == 3
     row_bytes = ARRAY_ROW if numbers else ROW + CELL * shape[1] + dtype.itemsize * shape[1]
 

@@ -47,13 +47,18 @@ def load(path: Any, choice: str | None = None) -> Table:
         raise ReadError(f"{shown}: there is no such file") from None
     # Decoders raise errors of many kinds at broken files: whatever they say, the file is at fault.
     except Exception as error:
-        reason = str(error).split("\n")[0][:300] or type(error).__name__
-        raise ReadError(
-            f"{shown} cannot be read: {reason}. Is it cut off, damaged or of another format?"
-        ) from error
+        raise unreadable(shown, error) from error
     if table.data.num_rows == 0 or table.data.num_columns == 0:
         raise ReadError(f"{shown}: the file holds no rows")
     return table
+
+
+def unreadable(shown: str, error: Exception) -> ReadError:
+    """Return the error for a file that a decoder gave up on."""
+    reason = str(error).split("\n")[0][:300] or type(error).__name__
+    return ReadError(
+        f"{shown} cannot be read: {reason}. Is it cut off, damaged or of another format?"
+    )
 
 
 def is_pipe(path: str | os.PathLike) -> bool:
