@@ -251,9 +251,17 @@ def test_descriptions_that_cannot_be_are_refused(folder, name):
 
 
 def test_layouts_to_come_are_refused(folder):
-    reseal(folder, version=3)
-    with pytest.raises(OSError, match="in layout 3, and this version knows layouts 1 and 2"):
-        read(folder)
+    assert json.loads((folder / "about.json").read_bytes())["order"] == "anchor"
+    for changes, what in (
+        (
+            {"version": 3},
+            "in layout 3, ordered by 'anchor', and this version knows layouts 1 and 2",
+        ),
+        ({"version": 2, "order": "answer"}, "ordered by 'answer', .*: install a newer ordinate"),
+    ):
+        reseal(folder, **changes)
+        with pytest.raises(OSError, match=what):
+            read(folder)
 
 
 def test_participants_beyond_their_labels_are_refused(tmp_path):

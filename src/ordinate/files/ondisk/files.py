@@ -45,14 +45,14 @@ def sha256_of(path: Path, files: Fingerprint) -> str:
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn what libraries say about a bad file into one kind of error."""
-    import pyarrow as pa
-
     try:
         yield
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
-    # What Arrow raises is a ValueError or an OSError too, with more or less to say.
-    except (pa.ArrowException, EOFError, LookupError, OSError, ValueError) as error:
+    except MemoryError:
+        raise
+    # Decoders raise errors of many kinds at broken files, with more or less to say.
+    except Exception as error:
         if str(path) in str(error):
             raise
         raise OSError(f"{path} cannot be read; is it truncated or corrupt? ({error})") from error

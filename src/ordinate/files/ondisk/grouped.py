@@ -1,14 +1,13 @@
-"""The fast layout: rows in the order of their anchors or answers, as compact numbers.
+"""The fast layout: pairs (near, far) in the order of their anchors, as compact numbers.
 
 Two forms. A folder of arrays is what a disk reads fastest:
 
-    pairs.npy        (m, 2) unsigned integers of 8, 16 or 32 bits: near and far, by anchor;
-    rows.npy         or (m, 3) of them: anchor, near and far, by answer
-    starts.npy       (n_items + 1,): anchor i has rows starts[i] to starts[i + 1], if by anchor
+    pairs.npy        (m, 2) unsigned integers of 8, 16 or 32 bits
+    starts.npy       (n_items + 1,): the rows of anchor i are starts[i] to starts[i + 1]
     weight.npy       (m,), where rows have weights
     answer.npy       (m,), where they have answers: which one each came from
     participant.npy  (m,), where it is known who answered: an index into the participants' labels
-    about.json       order, numbers of rows and items, labels, checksums of all arrays and its own
+    about.json       numbers of rows and items, labels, checksums of all arrays and its own
 
 A Parquet file with the columns anchor, near, far is what other programs read: its row groups begin
 where long columns begin, and about.json stands in its metadata. A checksum of the footer, which
@@ -30,7 +29,6 @@ from ordinate.files.ondisk.footer import footer_is_sealed
 from ordinate.files.ondisk.layout import (
     COLUMNS,
     HEADER,
-    IDS,
     STARTS,
     About,
     checksum,
@@ -41,8 +39,7 @@ from ordinate.files.ondisk.layout import (
 ABOUT = "about.json"
 KEY = b"ordinate"
 STRETCH = 1 << 20  # rows, at most, that share a checksum or a row group
-ARRAYS = (*(name for name, _ in IDS.values()), "starts", *COLUMNS)
-PARQUET = {"pairs": ["near", "far"], "rows": ["anchor", "near", "far"]}
+ARRAYS = ("pairs", "starts", *COLUMNS)
 
 
 class GroupedFile(ABC):
@@ -197,8 +194,7 @@ class ParquetFile(GroupedFile):
 
     def _find_starts(self) -> np.ndarray:
         """Count the rows of anchors; most groups have one, and say so in their statistics."""
-        by_anchor, last = self.about.order == "anchor", 0
-        counts = np.zeros(self.about.n_items, np.int64)
+        counts, last = np.zeros(self.about.n_items, np.int64), 0
         for g, n_rows in enumerate(np.diff(self.about.bounds)):
             known = self.metadata.row_group(g).column(0).statistics
             if known is not None and known.has_min_max and known.min == known.max:
@@ -208,7 +204,7 @@ class ParquetFile(GroupedFile):
                 column = self._group(g, ["anchor"]).column(0).to_numpy()
                 anchors, sizes = np.unique(column, return_counts=True)
                 in_order = bool((column[1:] >= column[:-1]).all())
-            if by_anchor and not (in_order and anchors[0] >= last):
+            if not in_order or anchors[0] < last:
                 raise ValueError("the anchors are not in order")
             if anchors[-1] >= len(counts):
                 raise ValueError(f"it has {len(counts):,} items, but an anchor {anchors[-1]:,}")
@@ -232,7 +228,7 @@ class ParquetFile(GroupedFile):
         return found
 
     def _fetch(self, name: str, start: int, array: np.ndarray) -> None:
-        names, stop = PARQUET.get(name, [name]), start + len(array)
+        names, stop = ["near", "far"] if name == "pairs" else [name], start + len(array)
         targets = array.T if array.ndim > 1 else [array]
         group = int(np.searchsorted(self._bounds, start, side="right")) - 1
         with reading(self.path):
@@ -250,7 +246,7 @@ def open_grouped(path: Path) -> GroupedFile | None:
     """Open a file of the fast layout; None if it is something else."""
     if path.is_dir():
         # An about.json, or an array, alone may be anybody's.
-        names = (ABOUT, "pairs.npy", "rows.npy", "starts.npy")
+        names = (ABOUT, "pairs.npy", "starts.npy")
         found = sum((path / name).is_file() for name in names)
         return FolderFile(path) if found > 1 else None
     if path.suffix.lower() not in (".parquet", ".pq") or not path.exists():

@@ -15,7 +15,7 @@ import numpy as np
 NAME, VERSION = "ordinate triplets", 2
 NAME_1 = "ordinate triplets grouped by anchor, 1"  # which had no checksum of its own
 SEAL = b', "checksum": '
-IDS = {"anchor": ("pairs", 2), "answer": ("rows", 3)}  # the array of ids, and its width, by order
+ORDER = "anchor"  # of the rows; an order by answer would have another array of ids
 ID_TYPES = ("|u1", "<u2", "<u4")
 COLUMNS = {"weight": "<f8", "answer": "<i8", "participant": "<i4"}  # that may go with the rows
 STARTS = "<i8"
@@ -28,15 +28,13 @@ class About(NamedTuple):
 
     Attributes
     ----------
-    order : {"anchor", "answer"}
-        Whose rows lie together.
     n_items, n_rows : int
     labels : list or None
         Of the items; None where they are ids.
     participants : list or None
         Labels of those to whom the column ``participant`` refers.
     types : dict of str to str
-        The array of ids, and each column that goes with the rows: how its numbers are stored.
+        The pairs, and each column that goes with the rows: how its numbers are stored.
     bounds : list of int
         Rows where stretches begin, and the number of rows.
     checksums : dict of tuple of str to list of int
@@ -44,7 +42,6 @@ class About(NamedTuple):
     version : int
     """
 
-    order: str
     n_items: int
     n_rows: int
     labels: list | None
@@ -55,25 +52,21 @@ class About(NamedTuple):
     version: int = VERSION
 
     @property
-    def ids(self) -> str:
-        """Name of the array of ids: pairs where the anchors follow from ``starts``, else rows."""
-        return IDS[self.order][0]
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that go with the rows."""
         return tuple(name for name in COLUMNS if name in self.types)
 
     def shape(self, name: str, n_rows: int) -> tuple[int, ...]:
         """Shape of so many rows of an array."""
-        return (n_rows, IDS[self.order][1]) if name == self.ids else (n_rows,)
+        return (n_rows, 2) if name == "pairs" else (n_rows,)
 
     def text(self) -> bytes:
         """Return the description as it is stored, with its checksum."""
         stored = self._asdict() | {
             "checksums": {" ".join(names): sums for names, sums in self.checksums.items()}
         }
-        text = json.dumps({"layout": NAME, "version": stored.pop("version"), **stored})
+        layout = {"layout": NAME, "version": stored.pop("version"), "order": ORDER}
+        text = json.dumps(layout | stored)
         return sealed(text.encode().removesuffix(b"}"))
 
 
@@ -95,10 +88,11 @@ def described(text: bytes, **known_otherwise: Any) -> About:
         return _checked(_of_layout_1(known_otherwise | known))
     if text != sealed(text.rpartition(SEAL)[0]) or not isinstance(known, dict):
         raise ValueError("its description is not what ordinate wrote: it was damaged or edited")
-    if (known.get("layout"), known.get("version")) != (NAME, VERSION):
+    layout = [known.get(name) for name in ("layout", "version", "order")]
+    if layout != [NAME, VERSION, ORDER]:
         raise ValueError(
-            f"it is in layout {known.get('version')!r}, and this version knows layouts 1 and "
-            f"{VERSION}: install a newer ordinate"
+            f"it is in layout {layout[1]!r}, ordered by {layout[2]!r}, and this version knows "
+            f"layouts 1 and {VERSION}, ordered by {ORDER!r}: install a newer ordinate"
         )
     found = {name: _field(known, name, *kinds) for name, kinds in KINDS.items()}
     found["checksums"] = {tuple(key.split()): sums for key, sums in found["checksums"].items()}
@@ -106,7 +100,6 @@ def described(text: bytes, **known_otherwise: Any) -> About:
 
 
 KINDS: dict[str, tuple[type, ...]] = {
-    "order": (str,),
     "n_items": (int,),
     "n_rows": (int,),
     "labels": (list, type(None)),
@@ -129,7 +122,6 @@ def _of_layout_1(known: dict) -> About:
             ("starts",): [_field(known, "starts_checksum", int)],
         }
     return About(
-        "anchor",
         _field(known, "n_items", int),
         _field(known, "n_rows", int),
         _field(known, "labels", list, type(None)),
@@ -157,9 +149,9 @@ def _checked(about: About) -> About:
 
 
 def _types_fit(about: About) -> bool:
-    allowed = {about.ids: ID_TYPES} | {name: (kind,) for name, kind in COLUMNS.items()}
+    allowed = {"pairs": ID_TYPES} | {name: (kind,) for name, kind in COLUMNS.items()}
     known = all(kind in allowed.get(name, ()) for name, kind in about.types.items())
-    return known and about.ids in about.types
+    return known and "pairs" in about.types
 
 
 def _bounds_fit(about: About) -> bool:
@@ -191,7 +183,6 @@ def _labels_fit(labels: list | None, n: int) -> bool:
 
 
 CHECKS: dict[str, Callable[[About], bool]] = {
-    "order": lambda about: about.order in IDS,
     "n_items": lambda about: about.n_items >= 3,
     "n_rows": lambda about: about.n_rows >= 0,
     "labels": lambda about: _labels_fit(about.labels, about.n_items),

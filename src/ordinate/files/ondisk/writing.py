@@ -128,7 +128,6 @@ class Writer(ABC):
         participants = list(whole.participants) if "participant" in whole.columns else None
         _check_labels(participants or [], "participants")
         return About(
-            order="anchor",
             n_items=whole.n_items,
             n_rows=self._bounds[-1],
             labels=whole.labels,
