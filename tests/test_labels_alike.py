@@ -7,7 +7,7 @@ from test_cli import run  # noqa: F401
 from ordinate import STE, Triplets, as_triplets, readers, triplet_error
 from ordinate.data.labels import alike
 
-CAFES = ["café", "cafe\u0301", "Cafe\u0301", "caf\u200bé", "CAFÉ", "café\u00a0", "\ufeffcafé"]
+CAFES = ["café", "cafe\u0301", "Cafe\u0301", "\u200bcafé", "CAFÉ", "café\u00a0", "\ufeffcafé"]
 
 
 def write(folder, text, name="answers.csv"):

@@ -71,6 +71,22 @@ def test_rows_within_the_quotes_of_a_comment_are_not_lost(tmp_path, place, last)
         read(tmp_path / "between.csv", text)
 
 
+def test_rows_between_quotes_that_stand_alone_are_not_lost(tmp_path):
+    rows = [row.split(",") for row in ROWS * 2]
+    rows[0][3] = rows[1][3] = '"'
+    with pytest.raises(readers.ReadError, match="line 2: .* close on line 3 hold rows"):
+        read(tmp_path / "alone.csv", HEADER + "".join(",".join(row) + "\n" for row in rows))
+
+
+def test_a_name_of_a_column_may_have_several_lines(tmp_path):
+    text = '"comment\n(free)",anchor,near,far\n' + "".join(f"ok,{row[:11]}\n" for row in ROWS)
+    reading = read(tmp_path / "header.csv", text)
+    assert reading.n_rows == 5
+    assert reading.notes == [
+        "1 field in quotes holds line breaks; the first stands on lines 1 to 2"
+    ]
+
+
 def test_a_participant_made_of_rows_is_none(tmp_path):
     text = 'anchor,near,far,participant\nant,bee,cod,"p1\ndab,eel,fox,p2"\nbee,cod,ant,p3\n'
     with pytest.raises(readers.ReadError, match=r"line 2: the name 'p1\\ndab,eel,fox,p2'"):

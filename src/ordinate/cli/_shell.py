@@ -35,6 +35,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+Defuse = Annotated[
+    bool, typer.Option("--defuse", help="Put ' before labels that spreadsheets would compute.")
+]
 Seed = Annotated[int, typer.Option(help="Seed for all random numbers.", min=0)]
 LayoutName = Annotated[
     str, typer.Option(help="What the columns mean: see `ordinate check --help`.")

@@ -78,6 +78,7 @@ def fit(
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto: where to compute.")] = None,
     memory_limit: shell.MemoryLimit = None,
     seed: shell.Seed = 0,
+    defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     as_json: shell.AsJson = False,
@@ -161,7 +162,7 @@ def fit(
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
         with whole_folder(folder, force=force) as partial, shell.warnings_as_notes(quiet):
-            record = write_run(partial, result, story, appearance, stages.begin)
+            record = write_run(partial, result, story, appearance, stages.begin, defuse=defuse)
     report(folder, record, result.warnings, quiet, as_json)
 
 

@@ -232,6 +232,7 @@ def export(
     large: Annotated[
         bool, typer.Option("--large", help="Write the file even if it is very large.")
     ] = False,
+    defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -250,7 +251,7 @@ def export(
     embedding = inside(embedding)
     refuse_output(output, force, inputs=[embedding])
     found = _read(embedding)
-    write_distances(output, found.labels, found.points, large=large)
+    write_distances(output, found.labels, found.points, large=large, defuse=defuse)
     shell.say(f"{output}", quiet)
 
 

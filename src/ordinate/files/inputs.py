@@ -19,7 +19,7 @@ from ordinate.files.formats.blocks import Blocks, open_blocks
 from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
-from ordinate.files.readers import FAST, How, how_to_read, read, refuse_options
+from ordinate.files.readers import FAST, How, ReadError, how_to_read, read, refuse_options
 from ordinate.files.streaming import Streamed, read_in_blocks, refuse_other_count
 
 HANDLE = "handle"
@@ -117,7 +117,11 @@ def open_source(
     Source
     """
     if isinstance(data, (str, os.PathLike)):
-        return _of_path(Path(data), n_items, memory_limit, stream, reading)
+        try:
+            return _of_path(Path(data), n_items, memory_limit, stream, reading)
+        except ReadError as error:
+            error.for_reader = True  # who gives a path here, gives no options
+            raise
     refuse_options("these triplets are no file", reading)
     if isinstance(data, TripletFile):
         if n_items not in (None, data.n_items):

@@ -92,8 +92,13 @@ def write_run(
     story: Story,
     appearance: Appearance,
     tell: Callable[[str], None] = lambda stage: None,
+    *,
+    defuse: bool = False,
 ) -> dict[str, Any]:
-    """Write all files into a folder; return what went into ``run.json``."""
+    """Write all files into a folder; return what went into ``run.json``.
+
+    ``defuse`` is for the map, as in :func:`ordinate.files.maps.write_map`.
+    """
     model = analysis.model
     labels = [str(label) for label in model.items_]
     columns: dict[str, Any] = {
@@ -103,7 +108,7 @@ def write_run(
     appearance = appearance.beside_ours()
     named = {} if appearance.names is None else {"name": appearance.names}
     more = columns | named | dict(appearance.columns)
-    write_map(folder / "embedding.csv", labels, model.embedding_, more)
+    write_map(folder / "embedding.csv", labels, model.embedding_, more, defuse=defuse)
     write_model(folder / "model.json", model)
 
     def draw(appearance: Appearance) -> None:

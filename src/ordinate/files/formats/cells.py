@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,7 @@ def is_missing(value: object) -> bool:
     return value is None or str(value).strip().lower() in MISSING
 
 
+@lru_cache(maxsize=1 << 15)
 def normal(name: str) -> str:
     """Return a column's name in lower case, with single underscores between words.
 

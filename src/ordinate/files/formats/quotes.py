@@ -84,7 +84,8 @@ def check_quotes(
 def long_fields(shown: str, content: bytes, delimiter: str, n_above: int) -> Iterator[LongField]:
     """Yield the fields in quotes that hold line breaks, or raise where a quote has no end."""
     mark = re.escape(delimiter.encode())
-    quoted = re.compile(rb'(?:(?<=[\r\n%s])|^)"[^"]*(?:""[^"]*)*("?)' % mark)
+    # A quote opens a field where nothing but the end of another is before it.
+    quoted = re.compile(rb'"(?<![^\r\n%s]")[^"]*(?:""[^"]*)*("?)' % mark)
     line, counted = 1 + n_above, 0
     for field in quoted.finditer(content):
         if field[1] and b"\n" not in field[0]:
@@ -115,14 +116,11 @@ def _cells_of_several_lines(data: pa.Table) -> Iterator[_Cell]:
 
 def _is_like_rows(cell: _Cell, delimiter: str, n_columns: int) -> bool:
     """Tell whether a cell ends one row and begins another, with nothing but whole rows between."""
-    counts = [line.count(delimiter) for line in cell.text.split("\n") if line.strip()]
-    rest = n_columns - 1 - cell.column
-    between = {n_columns - 1}
+    first, *between, last = cell.text.split("\n")
     return (
-        len(counts) > 1
-        and counts[0] == rest
-        and counts[-1] == cell.column
-        and ({*counts[1:-1]} <= between)
+        first.count(delimiter) == n_columns - 1 - cell.column
+        and last.count(delimiter) == cell.column
+        and {line.count(delimiter) for line in between if line.strip()} <= {n_columns - 1}
     )
 
 

@@ -192,13 +192,9 @@ class Table:
 
     def index(self, names: Sequence[str]) -> int | None:
         """Return the place of the column that has the first of these names, or None."""
-        exact: dict[str, list[int]] = {}
-        alike: dict[str, list[int]] = {}
-        for i, own in enumerate(self.header or []):
-            exact.setdefault(own, []).append(i)
-            alike.setdefault(squeezed(own), []).append(i)
+        exact, squashed = _places(tuple(self.header or ()))
         for name in names:
-            found = exact.get(name) or alike.get(squeezed(name), [])
+            found = exact.get(name) or squashed.get(squeezed(name), [])
             if len(found) > 1:
                 raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one of them")
             if found:
@@ -394,6 +390,12 @@ class Table:
             return items
         given = items.codes[:, [answer]]
         named = ((items.codes[:, question] == given) & (given >= 0)).any(axis=1)
+        if answer < shown:
+            # Not among the others of its row, but an item if it is among those of another.
+            used = np.unique(items.codes[:, question])
+            called = {items.names[code] for code in used if code >= 0 and missing_names[code]}
+            called = self.together("called as if missing", called, or_)
+            named |= np.array([*(name in called for name in items.names), False])[given[:, 0]]
         missing = blank[:, answer] & ~named
         self.drop(missing, "the answer is missing")
         return items.select(~missing)
@@ -475,6 +477,17 @@ class Table:
 def _earliest(some: dict, others: dict) -> dict:
     """Put the places of words together, that of each where it stands first."""
     return {word: min(place, some.get(word, place)) for word, place in (some | others).items()}
+
+
+@lru_cache(maxsize=16)
+def _places(header: tuple[str, ...]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Return the places of names, exactly as they are and as they are compared."""
+    exact: dict[str, list[int]] = {}
+    squashed: dict[str, list[int]] = {}
+    for i, name in enumerate(header):
+        exact.setdefault(name, []).append(i)
+        squashed.setdefault(squeezed(name), []).append(i)
+    return exact, squashed
 
 
 @lru_cache(maxsize=1 << 14)

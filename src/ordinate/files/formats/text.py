@@ -13,6 +13,7 @@ import pyarrow.csv
 from ordinate.files.formats.cells import column_of, normal
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.names import PARTICIPANT
+from ordinate.files.formats.nested import unnested
 from ordinate.files.formats.quotes import check_quotes, long_fields
 from ordinate.files.formats.table import Table
 
@@ -51,14 +52,18 @@ def read_json(shown: str, name: str, content: bytes) -> Table:
     lists = isinstance(data, list) and len(data) > 0 and all(map(_is_records, data))
     if lists:
         n_lists, data = len(data), _joined(data)
+    data, notes = unnested(shown, data)
     if isinstance(data, dict) and not any(isinstance(value, list) for value in data.values()):
         data = [data]
     if isinstance(data, dict):
-        return _columns(shown, data)
+        table = _columns(shown, data)
+        table.notes += notes
+        return table
     if all(isinstance(record, dict) for record in data):
         names = list(dict.fromkeys(key for record in data for key in record))
         columns = {name: [record.get(name) for record in data] for name in names}
         table = _columns(shown, columns)
+        table.notes += notes
         if lists:
             table.notes.append(f"{n_lists:,} lists of records are read as one")
         return table
@@ -234,6 +239,8 @@ def _lines_above(lines: list[str]) -> int:
 
 def _is_above(line: str, delimiter: str, width: int) -> bool:
     """Tell whether a line is a comment or a title; words of a title are no fields."""
+    if line.count('"') % 2:
+        return False  # the field goes on below
     if line.startswith("#") and len(_fields(line.lstrip("# "), delimiter)) != width:
         return True
     filled = (sum(map(bool, _fields(line, other))) for other in DELIMITERS if other != " ")

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
@@ -281,8 +283,8 @@ def read_table(table: Table, how: How) -> Reading:
             table.board.merged = table.merged
     except ReadError:
         raise
-    # The last is pyarrow's word for values that it cannot compare or convert.
-    except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
+    # What checks of triplets say of the file, and Arrow of cells that it cannot compare or convert.
+    except (ValueError, pa.ArrowException) as error:
         raise ReadError(Message(f"{table.path}: ", message_of(error))) from error
     return Reading(triplets, found.name, n_rows, len(table.rows), table.notes, table.sha256)
 

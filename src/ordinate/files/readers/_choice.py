@@ -182,17 +182,18 @@ def _find(
     """Return the place that each code means, or None where answers are items; ask where unclear."""
     is_item = np.asarray(same.any(axis=1))
     n_shown = same.shape[1]
-    most, all_items, few = table.together(
+    most, some, all_items, few = table.together(
         "items",
         (int(is_item.sum()), len(is_item)),
         add_counts,
-        lambda n: (n[0] >= MOST * n[1], n[0] == n[1], n[1] <= n_shown),
+        lambda n: (n[0] >= MOST * n[1], n[0] > 0, n[0] == n[1], n[1] <= n_shown),
     )
     schemes = words.schemes(n_shown, names)
     all_coded = any(words.times.keys() <= scheme.keys() for scheme in schemes)
     if most and not all_coded:
         return None
-    few = few or len(words.times) > n_shown
+    # In few rows an answer that is no item is a slip, unless there are several and none is an item.
+    few = len(words.times) > n_shown or (few and (some or len(words.times) < 2))
     if not schemes and (named or few):
         return None  # to be refused, row by row
     if all_items and all(_all(table, words.places(s) == same.argmax(axis=1)) for s in schemes):

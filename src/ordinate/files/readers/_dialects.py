@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
@@ -91,8 +92,8 @@ def _mturk(table: Table) -> Table:
     short = {
         i: without_prefix(name) for i, name in enumerate(header) if without_prefix(name) != name
     }
-    taken = [squeezed(short.get(i, name)) for i, name in enumerate(header)]
-    short = {i: name for i, name in short.items() if taken.count(squeezed(name)) == 1}
+    taken = Counter(squeezed(short.get(i, name)) for i, name in enumerate(header))
+    short = {i: name for i, name in short.items() if taken[squeezed(name)] == 1}
     return _renamed(table, short)
 
 

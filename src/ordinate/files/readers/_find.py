@@ -1,6 +1,7 @@
 """Which layout a table has: from the names of its columns, and never by a guess."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
@@ -108,7 +109,8 @@ def _by_wide_names(table: Table, layouts: list[Layout]) -> tuple[Table, Layout] 
     """Find layouts by names that several may have: the only one is taken, with a note."""
     header = table.header or []
     names = [core(name) for name in header]
-    short = [n if names.count(n) == 1 else own for n, own in zip(names, header, strict=True)]
+    times = Counter(names)
+    short = [n if times[n] == 1 else own for n, own in zip(names, header, strict=True)]
     cores = replace(table, header=short)
     found: dict[str, tuple[Layout, dict[str, str]]] = {}
     for entry in layouts:

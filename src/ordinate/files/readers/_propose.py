@@ -1,5 +1,6 @@
 """Which columns may hold the items and the answers, by what they contain: for messages alone."""
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations, pairwise
 from operator import add
@@ -98,12 +99,13 @@ def _numbered(table: Table) -> Cells:
     header = table.header or []
     stems = numbered_stems(header)
     sizes = [tuple(numbers) for numbers in stems.values()]
-    usual = max(sizes, key=sizes.count, default=())
+    usual = max(times := Counter(sizes), key=lambda size: times[size], default=())
     same = {stem: columns for stem, columns in stems.items() if tuple(columns) == usual}
     if len(same) < 3:
         return {}
+    place = {name: k for k, name in reversed([*enumerate(header)])}
     return {
-        stem: [word for name in columns.values() for word in words(table, header.index(name))]
+        stem: [word for name in columns.values() for word in words(table, place[name])]
         for stem, columns in same.items()
     }
 

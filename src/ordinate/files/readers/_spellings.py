@@ -8,6 +8,7 @@ import numpy as np
 from ordinate._base.messages import Message, Option
 from ordinate.data.labels import alike, groups_in_words
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.cells import is_missing
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.table import Table
 from ordinate.files.readers._propose import SHARED, words
@@ -78,7 +79,11 @@ def alike_notes(items: np.ndarray, merged: Mapping[str, set[str]]) -> list[str]:
     """Tell which labels differ in trifles alone, and which of them became one item."""
     if items.dtype.kind == "i":
         return []
-    notes: list[str] = []
+    notes: list[str] = [
+        f"an item is called {label!r}: if that means that there is none, remove those rows"
+        for label in items
+        if is_missing(label)
+    ]
     labels = {*items.tolist()}
     several = sorted(sorted(group) for first, group in merged.items() if first in labels)
     if several:
