@@ -1,10 +1,10 @@
 """A file read as a whole, and block by block: what both say of it, to be compared."""
 
-import re
 from pathlib import Path
 
 from ordinate.files.formats import blocks
 from ordinate.files.inputs import open_in_blocks, open_source
+from ordinate.files.ondisk import TripletFile
 from ordinate.files.readers import ReadError
 
 KEPT = "too many triplets for the memory limit"
@@ -34,9 +34,12 @@ def differences(path, **options):
 def _said(read):
     try:
         source = read()
-    except (ReadError, ValueError, OSError) as error:
-        return _without_names_of_places(str(error))
-    triplets = source.load() if not hasattr(source.triplets, "load") else source.triplets.load()
+    except ReadError as error:
+        return f"{error.what} {error.remedies}"
+    except (ValueError, OSError) as error:
+        return str(error)
+    found = source.triplets
+    triplets = found.load() if isinstance(found, TripletFile) else found
     people = triplets.participant_labels
     return {
         "layout": source.layout,
@@ -50,10 +53,6 @@ def _said(read):
         "n_used": source.n_used,
         "notes": [str(note) for note in source.notes if not note.startswith(KEPT)],
     }
-
-
-def _without_names_of_places(message):
-    return re.sub(r"0x[0-9a-f]+", "", message)
 
 
 def tiny_blocks(monkeypatch, lines=1):

@@ -16,6 +16,7 @@ import numpy as np
 from ordinate._base.memory import memory_size
 from ordinate._base.threads import ahead
 from ordinate.data.triplets import Triplets, table_of
+from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
 from ordinate.files.ondisk.layout import COLUMNS
@@ -74,7 +75,11 @@ def open_triplets(
         return GroupedTriplets(grouped, n_items, memory_limit)
     from ordinate.files.inputs import open_in_blocks  # the readers know the fast layout, too
 
-    source = open_in_blocks(Path(path), n_items=n_items, memory_limit=memory_limit)
+    try:
+        source = open_in_blocks(Path(path), n_items=n_items, memory_limit=memory_limit)
+    except ReadError as error:
+        error.for_reader = True  # no options are given here
+        raise
     source.warn(stacklevel=2)
     assert isinstance(source.triplets, TripletFile)
     return source.triplets
