@@ -59,7 +59,7 @@ class _Pass(NamedTuple):
     reading: Reading | None
     n_rows: int
     n_used: int
-    error: ReadError | None
+    error: Exception | None
 
 
 def read_in_blocks(
@@ -153,7 +153,9 @@ def _one_pass(
     memory_limit: int,
 ) -> _Pass:
     """Read all blocks once; what they say together is on the board."""
-    reading, error, n_rows, n_used = None, None, 0, 0
+    reading: Reading | None = None
+    error: Exception | None = None
+    n_rows = n_used = 0
     for table in _tables(path, blocks, n_bytes):
         board.begin_block()
         table.board = board
@@ -165,7 +167,9 @@ def _one_pass(
         except NoRowsLeft as left:
             n_rows += left.args[0]
             continue
-        except ReadError as problem:
+        except (MemoryError, OSError):
+            raise
+        except Exception as problem:  # what a reader trips over may be an answer that changes yet
             error = error or problem
             continue
         reading, n_rows, n_used = found, n_rows + found.n_rows, n_used + found.n_used
