@@ -85,20 +85,24 @@ def long_fields(shown: str, content: bytes, delimiter: str, n_above: int) -> Ite
     """Yield the fields in quotes that hold line breaks, or raise where a quote has no end."""
     mark = re.escape(delimiter.encode())
     # A quote opens a field where nothing but the end of another is before it.
-    quoted = re.compile(rb'"(?<![^\r\n%s]")[^"]*(?:""[^"]*)*("?)' % mark)
-    line, counted = 1 + n_above, 0
-    for field in quoted.finditer(content):
-        if field[1] and b"\n" not in field[0]:
-            continue
-        line += content.count(b"\n", counted, field.start())
-        counted = field.start()
-        if not field[1]:
+    opening = rb'"(?<![^\r\n%s]")' % mark
+    within = rb'"(?<=[^\r\n%s]")' % mark
+    on_one_line = opening + rb'[^"\n]*+(?:""[^"\n]*+)*+"'
+    others = re.compile(rb'(?:[^"]++|%s|%s)*+' % (on_one_line, within))
+    long = re.compile(rb'"[^"]*+(?:""[^"]*+)*+("?)')
+    line, counted, stop = 1 + n_above, 0, 0
+    while (start := others.match(content, stop).end()) < len(content):  # type: ignore[union-attr]
+        field = long.match(content, start)
+        stop = field.end()  # type: ignore[union-attr]
+        line += content.count(b"\n", counted, start)
+        counted = start
+        if not field[1]:  # type: ignore[index]
             raise ReadError(
                 f"{shown}, line {line}: a quote is opened here and never closed, or the file is "
                 f"cut off; {ADVICE}"
             )
-        last = line + field[0].count(b"\n")
-        after = content[field.end() : field.end() + 1].decode(errors="replace")
+        last = line + content.count(b"\n", start, stop)
+        after = content[stop : stop + 1].decode(errors="replace")
         if after not in ("", "\r", "\n", delimiter):
             raise ReadError(
                 f"{shown}, line {line}: a quote is opened here, and the next one, on line {last}, "
