@@ -90,4 +90,4 @@ def plain_cells(column: pa.ChunkedArray, whole: Callable[[bool], bool] = bool) -
         return column.cast(pa.int64() if whole(here) else pa.string())
     if str(kind) in ("string", "large_string", "string_view"):
         return column.cast(pa.string())
-    raise ReadError(f"a column holds {kind} values; text and numbers can be read")
+    raise ReadError(f"a column holds {kind} values; text and numbers can be read: make text of it")
