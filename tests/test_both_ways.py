@@ -295,6 +295,28 @@ def test_lists_and_numbers_of_every_kind_in_tables(tmp_path):
     check(path, drop="unnamed")
 
 
+@pytest.mark.parametrize(
+    "numbers", [[0, 1, 2, 3], [3, 50, 7, 9], [-4, 0, 2**40, 2**28], [1, 2, 2**63, 4]]
+)
+def test_numbers_in_tables(numbers, tmp_path):
+    a, b, c, d = numbers
+    columns = {"anchor": [a, b, c, d], "near": [b, c, d, a], "far": [c, d, a, b]}
+    path = tmp_path / "numbers.parquet"
+    kind = pa.uint64() if max(numbers) > 2**62 else pa.int64()
+    table = pa.table({name: pa.array(ids, kind) for name, ids in columns.items()})
+    pq.write_table(table, path)
+    check(path)
+    check(path, first_id=0)
+    check(path, n_items=51)
+    pq.write_table(table.append_column("answer", [[7, 7, 2**50, -1]]), path)
+    check(path)
+    pq.write_table(table.append_column("response", pa.array(numbers, kind)), path)
+    check(path)
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1).set_column(1, "near", pa.array([a], kind))]), path)
+    check(path)
+    check(path, drop="repeated")
+
+
 def test_labels_alike(tmp_path):
     path = tmp_path / "alike.csv"
     path.write_text("anchor,near,far\nCat,dog,eel\ndog,cat,Eel\neel, DOG,cat\nbee,Dog,eel\n")
