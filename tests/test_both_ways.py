@@ -225,7 +225,8 @@ def test_generated_files(seed, tmp_path, monkeypatch):
 def test_arrays(tmp_path):
     rows = np.array([[0, 3, 1], [2, 0, 3], [1, 2, 0], [3, 1, 2]])
     path = tmp_path / "rows.npy"
-    for array in (rows, rows.astype(np.uint8), rows + 1, rows - 1, rows.astype(float), rows * 9):
+    kinds = [rows.astype(kind) for kind in ("u1", ">i4", "<i4", "u8", float)]
+    for array in (rows, *kinds, rows + 1, rows - 1, rows * 9, np.asfortranarray(rows)):
         np.save(path, array)
         check(path)
         check(path, first_id=1)
