@@ -388,6 +388,23 @@ def test_labels_that_are_too_many_are_refused(tmp_path, monkeypatch):
         open_in_blocks(tmp_path / "many.csv", memory_limit="10kB")
 
 
+def test_a_line_without_end_does_not_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "LONGEST_LINE", 1 << 20)
+    path = tmp_path / "long.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b,c" + b"x" * (1 << 23)))
+    with pytest.raises(ReadError, match="a line has more than 1.0 MiB"):
+        open_source(path, memory_limit="1MB")
+
+
+def test_the_size_of_what_is_packed_is_counted_as_far_as_it_matters(tmp_path, monkeypatch):
+    path = tmp_path / "large.csv.gz"
+    path.write_bytes(gzip.compress(b"anchor,near,far\n" + b"a,b,c\n" * 1_000_000))
+    assert blocks.open_blocks(path).needed == blocks.TEXT * (16 + 6_000_000)
+    monkeypatch.setattr(blocks, "CHUNK", 1 << 16)
+    monkeypatch.setattr(blocks, "available_memory", lambda: 1 << 20)
+    assert blocks.open_blocks(path).needed == blocks.TEXT * 2 * (1 << 16)
+
+
 def test_damaged_files_are_named(tmp_path):
     pq.write_table(pa.table({"anchor": ["a"], "near": ["b"], "far": ["c"]}), tmp_path / "x.parquet")
     content = (tmp_path / "x.parquet").read_bytes()
