@@ -128,7 +128,7 @@ FIXTURES = [
         "selection_ranked.csv",
         {},
         "selection",
-        ["1|2|4", "1|2|5", "1|3|4", "1|3|5", "2|3|5", "2|4|5", "1|2|3"],
+        ["1|2|4", "1|2|5", "1|3|4", "1|3|5", "1|2|3", "2|3|5", "2|4|5"],
         [],
     ),
     (
@@ -278,7 +278,7 @@ def test_participants_times_and_weights_are_kept():
     votes = read(FOLDER / "votes.json").triplets
     assert (votes.weight.tolist(), votes.answer.tolist()) == ([2, 1, 4], [0, 1, 1])
     ranked = read(FOLDER / "selection_ranked.csv").triplets
-    assert ranked.answer.tolist() == [0, 0, 0, 0, 1, 1, 0]
+    assert ranked.answer.tolist() == [0, 0, 0, 0, 0, 1, 1]
     assert read(FOLDER / "next.csv").triplets.participant_labels.tolist() == [11, 12]
 
 

@@ -179,23 +179,16 @@ def convert(
     ```
     """
     from ordinate.files import ondisk
-    from ordinate.files.inputs import STREAMED
 
     refuse_output(output, force, inputs=[file])
     source = open_answers(file, ReadingOptions.of(locals()), stream=fast)
-    if fast and isinstance(source.triplets, ondisk.TripletFile):
-        if source.layout == STREAMED:
-            shell.say(
-                "note: answers and participants, if there are any, are not kept: fits to the copy "
-                "hold out single rows, and participants can be neither judged nor excluded",
-                quiet,
-            )
-        ondisk.convert(source.triplets, output, force=force)
-        shell.say(f"{source.n_rows:,} triplets in {output}", quiet)
-        return
-    triplets = source.load()
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
+    if fast and isinstance(source.triplets, ondisk.TripletFile):
+        ondisk.convert(source.triplets, output, force=force)
+        shell.say(f"{len(source.triplets):,} triplets in {output}", quiet)
+        return
+    triplets = source.load()
     if fast:
         ondisk.write([triplets], output, memory_limit=memory_limit, force=force)
     else:

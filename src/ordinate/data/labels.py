@@ -61,6 +61,8 @@ def encode(
 
 def label_array(labels: Iterable[Hashable]) -> np.ndarray:
     """Return labels as a one-dimensional array, or raise if two are equal."""
+    if isinstance(labels, np.ndarray) and labels.dtype == np.int64 and (np.diff(labels) > 0).all():
+        return labels  # of numbers in order, no two are equal
     values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     first: dict[Hashable, int] = {}
     for i, label in enumerate(values):

@@ -6,7 +6,10 @@ import json
 import os
 import stat
 import sys
-from contextlib import nullcontext, suppress
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
+from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +47,18 @@ def load(path: Any, choice: str | None = None) -> Table:
         raise ReadError(f"{shown}: there is no such file") from None
     # Decoders raise errors of many kinds at broken files: whatever they say, the file is at fault.
     except Exception as error:
-        reason = str(error).split("\n")[0][:300] or type(error).__name__
-        raise ReadError(
-            f"{shown} cannot be read: {reason}. Is it cut off, damaged or of another format?"
-        ) from error
+        raise unreadable(shown, error) from error
     if table.data.num_rows == 0 or table.data.num_columns == 0:
         raise ReadError(f"{shown}: the file holds no rows")
     return table
+
+
+def unreadable(shown: str, error: Exception) -> ReadError:
+    """Return the error for a file that a decoder gave up on."""
+    reason = str(error).split("\n")[0][:300] or type(error).__name__
+    return ReadError(
+        f"{shown} cannot be read: {reason}. Is it cut off, damaged or of another format?"
+    )
 
 
 def is_pipe(path: str | os.PathLike) -> bool:
@@ -127,23 +135,45 @@ def _single(shown: str, name: str, content: bytes) -> Table:
 
 def _utf8(shown: str, content: bytes) -> tuple[bytes, list[str]]:
     """Return text in UTF-8 without a byte order mark, and a note where that is uncertain."""
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        content = content.decode("utf-16").encode()
-    if b"\0" in content:
-        raise ReadError(f"{shown} is a binary file of an unknown format; {KNOWN} can be read")
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    encoding, notes = encoding_of(shown, [content])
+    if encoding == "utf-8-sig":
+        return content.removeprefix(b"\xef\xbb\xbf"), notes
+    return content.decode(encoding).encode(), notes
+
+
+def encoding_of(shown: str, chunks: Iterable[bytes]) -> tuple[str, list[str]]:
+    """Return the encoding of text that comes in pieces, and a note where that is uncertain."""
+    pieces = chain(chunks, [b""])
+    first = next(pieces)
+    encoding = "utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    strict, lenient = getincrementaldecoder(encoding)(), getincrementaldecoder("utf-8")("ignore")
+    n_lines, where, windows = 0, "", True
+    for chunk in chain([first], pieces):
+        try:
+            text = lenient.decode(chunk) if where else strict.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            if encoding == "utf-16":
+                raise
+            line = n_lines + error.object.count(b"\n", 0, error.start) + 1
+            where, text = f"line {line}: the text is not UTF-8", lenient.decode(error.object)
+        if "\0" in text:
+            raise ReadError(f"{shown} is a binary file of an unknown format; {KNOWN} can be read")
+        n_lines += chunk.count(b"\n")
+        # Beyond ASCII, text of Windows is hardly ever UTF-8; a damaged file still is, elsewhere.
+        windows = windows and text.isascii() and (not where or _is_cp1252(chunk))
+    if where and not windows:
+        raise ReadError(f"{shown}, {where}; save it as UTF-8")
+    if where:
+        return "cp1252", [f"{where}, but of Windows; if letters are wrong, save it as UTF-8"]
+    return encoding, []
+
+
+def _is_cp1252(chunk: bytes) -> bool:
     try:
-        content.decode()
-        return content, []
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-    where = f"line {line}: the text is not UTF-8"
-    # Beyond ASCII, text of Windows is hardly ever UTF-8; a damaged file still is, elsewhere.
-    if content.decode(errors="ignore").isascii():
-        with suppress(UnicodeDecodeError):
-            content = content.decode("cp1252").encode()
-            return content, [f"{where}, but of Windows; if letters are wrong, save it as UTF-8"]
-    raise ReadError(f"{shown}, {where}; save it as UTF-8")
+        chunk.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _text(shown: str, name: str, content: bytes) -> Table:

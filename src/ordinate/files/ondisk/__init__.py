@@ -16,11 +16,11 @@ import numpy as np
 from ordinate._base.memory import memory_size
 from ordinate._base.threads import ahead
 from ordinate.data.triplets import Triplets, table_of
+from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
 from ordinate.files.ondisk.layout import COLUMNS
-from ordinate.files.ondisk.plain import open_plain
-from ordinate.files.ondisk.unsorted import PlainTriplets, all_rows, regroup
+from ordinate.files.ondisk.unsorted import all_rows, regroup
 from ordinate.files.ondisk.writing import (
     Rows,
     Whole,
@@ -46,12 +46,12 @@ def open_triplets(
     Parameters
     ----------
     path : str or path
-        What :func:`convert` or :func:`write` made; or columns anchor, near, far, and weight if
-        there are weights, in a Parquet file, a folder of Parquet files, an Arrow file (.arrow,
-        .feather) or a text table (.csv, .tsv); or an array (m, 3) of ids in a .npy file.
+        What :func:`convert` or :func:`write` made; or a file that :func:`ordinate.readers.read`
+        reads, of any layout: a text table, Parquet, Arrow or .npy, also a folder of Parquet files.
+        It is read once, block by block, and its triplets are kept in a temporary folder. A warning
+        repeats what is noted, such as dropped rows.
     n_items : int, optional
         Number of items: the file then holds ids from 0, some of which may occur in no row.
-        Otherwise numbers that leave gaps are labels, as in tables.
     memory_limit : int or str, optional
         Memory that a fit may use: bytes, or text such as "4GiB". By default half of what is free.
 
@@ -71,9 +71,18 @@ def open_triplets(
     >>> folder.cleanup()
     """
     grouped = open_grouped(Path(path))
-    if grouped is None:
-        return PlainTriplets(open_plain(Path(path)), n_items, memory_limit)
-    return GroupedTriplets(grouped, n_items, memory_limit)
+    if grouped is not None:
+        return GroupedTriplets(grouped, n_items, memory_limit)
+    from ordinate.files.inputs import open_in_blocks  # the readers know the fast layout, too
+
+    try:
+        source = open_in_blocks(Path(path), n_items=n_items, memory_limit=memory_limit)
+    except ReadError as error:
+        error.for_reader = True  # no options are given here
+        raise
+    source.warn(stacklevel=2)
+    assert isinstance(source.triplets, TripletFile)
+    return source.triplets
 
 
 def convert(

@@ -1,4 +1,7 @@
-"""Triplets in a plain file, in any order, and their copy in the fast layout."""
+"""Triplets in the order in which they came, and their copy in the fast layout.
+
+They lie in arrays, each in a file, which are read again for every pass.
+"""
 
 import shutil
 import tempfile
@@ -6,18 +9,14 @@ import weakref
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.checks import check_whole
-from ordinate._base.threads import ahead
-from ordinate.files.ondisk.files import check_space, check_unchanged
+from ordinate._base.threads import in_order
+from ordinate.files.ondisk.files import check_space, fingerprint, read_into
 from ordinate.files.ondisk.grouped import FolderFile
 from ordinate.files.ondisk.handles import READERS, Block, GroupedTriplets, Part, TripletFile
-from ordinate.files.ondisk.layout import COLUMNS
-from ordinate.files.ondisk.plain import PlainFile
-from ordinate.files.ondisk.survey import Survey, survey_of
 from ordinate.files.ondisk.writing import (
     Rows,
     Whole,
@@ -27,82 +26,96 @@ from ordinate.files.ondisk.writing import (
 )
 
 
+class Numbers(NamedTuple):
+    """An array in a file, row by row, after some bytes of something else."""
+
+    path: Path
+    dtype: np.dtype
+    width: int = 1
+    offset: int = 0
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Return the rows from ``start`` to ``stop``."""
+        array = np.empty((stop - start, self.width), self.dtype)
+        read_into(self.path, array, self._place(start))
+        return array
+
+    def fill(self, start: int, rows: np.ndarray) -> None:
+        """Fill an array of uint32 with the rows from ``start`` on."""
+        if self.dtype in (np.int32, np.uint32):
+            read_into(self.path, rows, self._place(start))
+        else:
+            rows[:] = self.read(start, start + len(rows))
+
+    def _place(self, row: int) -> int:
+        return self.offset + row * self.width * self.dtype.itemsize
+
+
 class PlainTriplets(TripletFile):
-    """Triplets in a plain file, in any order."""
+    """Triplets in arrays, in any order.
 
-    def __init__(self, file: PlainFile, n_items: int | None, memory_limit: Any = None) -> None:
-        columns = ("weight",) if file.weighted else ()
-        super().__init__(file.path, file.files, columns, memory_limit)
-        self.file = file
-        self._given = None if n_items is None else check_whole("n_items", n_items, least=3)
+    Parameters
+    ----------
+    path : Path
+        The file that they were read from.
+    arrays : dict of str to Numbers
+        ``rows``, ids from 0; and ``weight``, ``answer`` and ``participant`` where there are such.
+    anchor_counts : ndarray, shape (n_items,)
+    ordered : bool
+        The anchors never fall.
+    items : ndarray or None
+    participants : list or None
+        Their labels.
+    memory_limit : int, str or None
+    """
 
-    @cached_property
-    def survey(self) -> Survey:
-        """Numbers of rows and items, anchors and labels, from a first reading of the file."""
-        check_unchanged(self.files)
-        return survey_of(self.file, self._given)
+    def __init__(
+        self,
+        path: Path,
+        arrays: dict[str, Numbers],
+        anchor_counts: np.ndarray,
+        ordered: bool,
+        items: np.ndarray | None = None,
+        participants: list | None = None,
+        memory_limit: Any = None,
+    ) -> None:
+        files = fingerprint(array.path for array in arrays.values())
+        columns = tuple(name for name in arrays if name != "rows")
+        super().__init__(path, files, columns, memory_limit)
+        self.arrays, self._items, self.participants = arrays, items, participants
+        self.n_items, self._counts, self._ordered = len(anchor_counts), anchor_counts, ordered
+        self.source = files  # what they were read from
 
     def __len__(self) -> int:
-        return self.survey.n_rows
-
-    @property
-    def n_items(self) -> int:  # type: ignore[override]
-        """Number of items."""
-        return len(self.survey.counts)
-
-    @property
-    def _items(self) -> np.ndarray | None:  # type: ignore[override]
-        return self.survey.labels
+        return int(self._counts.sum())
 
     @property
     def in_order(self) -> bool:
         """Whether the rows are in the order of their anchors."""
-        return self.survey.in_order
+        return self._ordered
 
     @property
     def anchor_counts(self) -> np.ndarray:
         """How many rows each item is the anchor of: (n_items,)."""
-        return self.survey.counts
+        return self._counts
 
     def _read(self, parts: list[Part], columns: tuple[str, ...]) -> Iterator[Block]:
-        # One thread is enough to decode ahead: Arrow has threads of its own inside.
-        return ahead(self._cut(parts, columns), READERS)
+        def read(cut: Part) -> Block:
+            part, last = cut
+            rows = self.buffers.take(part.stop - part.start, 3, self.block_rows)
+            self.arrays["rows"].fill(part.start, rows)
+            found = {n: self.arrays[n].read(part.start, part.stop)[:, 0] for n in columns}
+            return Block(part.start, rows, found, last)
 
-    def _cut(self, parts: list[Part], names: tuple[str, ...]) -> Iterator[Block]:
-        """Cut the file's batches into blocks."""
-        batches = self.file.batches()
-        found: list[np.ndarray] = [np.empty(0)]
-        at = 0
-        for part, last in parts:
-            size, filled = part.stop - part.start, 0
-            rows = self.buffers.take(size, 3, self.block_rows)
-            columns = {name: np.empty(size, COLUMNS[name]) for name in names}
-            while filled < size:
-                if at == len(found[0]):
-                    batch = next(batches, None)
-                    if batch is None:
-                        raise OSError(f"{self.path} has fewer than its {len(self):,} rows")
-                    ids = self.survey.encode(batch, part.start + filled)
-                    found, at = [*ids, *(getattr(batch, name) for name in names)], 0
-                n = min(size - filled, len(found[0]) - at)
-                for target, values in zip([*rows.T, *columns.values()], found, strict=True):
-                    target[filled : filled + n] = values[at : at + n]
-                at, filled = at + n, filled + n
-            yield Block(part.start, rows, columns, last)
-        if at < len(found[0]) or next(batches, None) is not None:
-            raise OSError(f"{self.path} has more than its {len(self):,} rows")
+        return in_order(read, parts, workers=READERS, ahead=READERS)
 
-    def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
+    def grouped(self, *, backend: str = "auto") -> tuple[GroupedTriplets, np.ndarray]:
         """Write the rows in the order of their anchors to a temporary folder, once."""
         return self._sorted, self._sorted.starts
 
     def needs_copy(self, *, by_anchor: bool) -> bool:
-        """Whether rows are wanted by anchor, or take longer to decode than to sum."""
-        return by_anchor or self.file.slow or self.survey.labels is not None
-
-    def quick(self) -> TripletFile:
-        """Return the triplets, or a copy in the fast layout."""
-        return self._sorted if self.needs_copy(by_anchor=False) else self
+        """Whether rows are wanted by anchor."""
+        return by_anchor
 
     @cached_property
     def _sorted(self) -> GroupedTriplets:

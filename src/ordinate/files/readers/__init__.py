@@ -15,6 +15,7 @@ import pyarrow as pa
 from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.board import NoRowsLeft
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.files import is_pipe
 from ordinate.files.formats.folder import load
@@ -39,7 +40,11 @@ from ordinate.files.readers._choice import ITEM, PLACES
 from ordinate.files.readers._cleaning import as_marks, clean
 from ordinate.files.readers._find import check_roles, find
 from ordinate.files.readers._layout import Layout, Options, note_files
-from ordinate.files.readers._spellings import note_alike, refuse_rows_as_names, refuse_two_spellings
+from ordinate.files.readers._spellings import (
+    alike_notes,
+    refuse_rows_as_names,
+    refuse_two_spellings,
+)
 
 for _public in (ReadError, Remedy):
     _public.__module__ = __name__  # where users find it
@@ -187,6 +192,7 @@ def read(
     ['1 of 2 rows dropped: the answer is missing']
     """
     given = {name: value for name, value in locals().items() if name != "path"}
+    how = how_to_read(**given)
     grouped = None if is_pipe(path) else open_grouped(Path(path))
     if grouped is not None:
         usual = read.__kwdefaults__ or {}
@@ -195,6 +201,34 @@ def read(
         sha256 = sha256_of(grouped.path, grouped.files)
         triplets = GroupedTriplets(grouped).load()
         return Reading(triplets, FAST, len(triplets), len(triplets), [], sha256)
+    return read_table(load(path, table), how)
+
+
+class How(NamedTuple):
+    """What was asked of :func:`read`, checked."""
+
+    options: Options
+    columns: Mapping[str, str | int]
+    drops: tuple[str, ...]
+    merges: bool
+    table: str | None
+
+
+def how_to_read(
+    *,
+    layout: str = "auto",
+    columns: Mapping[str, str | int] | None = None,
+    odd: str | None = None,
+    response: str | Mapping[Any, str] | None = None,
+    drop: str | Iterable[str] = (),
+    only: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Any] | None = None,
+    exclude_participants: Iterable[Any] = (),
+    merge_labels: bool = False,
+    table: str | None = None,
+    **others: Any,
+) -> How:
+    """Check the options of :func:`read`."""
     check_choice("layout", layout, ["auto", *(entry.name for entry in LAYOUTS)])
     if odd is not None:
         check_choice("odd", odd, odd_one_out.POSITIONS)
@@ -204,32 +238,34 @@ def read(
     check_roles(columns, LAYOUTS)
     options = Options(
         layout=layout,
-        first_id=first_id,
         odd=odd,
         response=_response(response),
         checks=as_marks("checks", checks),
         only=as_marks("only", only),
-        keep_checks=keep_checks,
         exclude_participants=tuple(exclude_participants),
-        min_response_time=min_response_time,
+        **others,
     )
-    found = load(path, table)
-    found.drops = _kinds(drop)
-    found.merges = merge_labels
-    return _read(found, options, columns)
+    return How(options, columns, _kinds(drop), merge_labels, table)
 
 
-def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> Reading:
+def read_table(table: Table, how: How) -> Reading:
+    """Read a table, or a block of one: what holds for all rows is asked of all blocks."""
+    table.drops, table.merges, options = how.drops, how.merges, how.options
     if table.array is not None and options.first_id is None:
-        options = replace(options, first_id=_first_position(table.path, int(table.array.min())))
+        least = table.together("first id", int(table.array.min()), min)
+        options = replace(options, first_id=_first_position(table.path, least))
     try:
-        table, found = find(table, LAYOUTS, options, columns)
+        table, found = find(table, LAYOUTS, options, how.columns)
         n_rows = len(table.rows)
-        clean(table, found, options)
-        triplets = found.parse(table, options)
-        refuse_rows_as_names(table, triplets)
+        if not n_rows:
+            raise NoRowsLeft(0)
+        try:
+            clean(table, found, options)
+            triplets = found.parse(table, options)
+            refuse_rows_as_names(table, triplets)
+        except NoRowsLeft:
+            raise NoRowsLeft(n_rows) from None
         refuse_two_spellings(table, triplets)
-        note_alike(table, triplets)
         if options.response is not None and not table.has_answers:
             raise ReadError(
                 Message(
@@ -241,6 +277,10 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
         if triplets.weight is None and table.column(WEIGHT) is not None:
             table.notes.append(f"the column weight is not read in layout {found.name}")
         note_files(table)
+        if table.board is None:
+            table.notes += alike_notes(triplets.items, table.merged)
+        else:
+            table.board.merged = table.merged
     except ReadError:
         raise
     # What checks of triplets say of the file, and Arrow of cells that it cannot compare or convert.

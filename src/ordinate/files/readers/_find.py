@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
+from operator import add
 
 from ordinate._base.messages import Message, Option, some
 from ordinate.files.formats.errors import ReadError, Remedy
@@ -77,7 +78,7 @@ def find(
             own = food100.is_food100(candidate)
             found = [entry for entry in found if own == (entry is food100.LAYOUT)]
         if len(found) == 1:
-            if not len(candidate.rows):
+            if not table.together("rows", len(candidate.rows), add, bool):
                 raise ReadError(f"{table.path}: there are column names, but no rows")
             return candidate, found[0]
         if found:

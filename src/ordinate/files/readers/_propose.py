@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations, pairwise
+from operator import add
 
 from ordinate.files.formats.cells import is_missing
 from ordinate.files.formats.errors import Remedy
@@ -69,7 +70,8 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
 def may_hold(table: Table, places: list[int], layout: str) -> bool:
     """Tell whether three columns vary, as items do, and the last one fits as an answer."""
     cells: Cells = {place: words(table, place) for place in places}
-    if len(table.rows) > ENOUGH and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
+    many = table.together("rows", len(table.rows), add, lambda n: n > ENOUGH)
+    if many and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
         return False
     items = (places[0], places[1], places[2])
     return layout not in OF_TWO or _of_two(cells, items, places[3])
@@ -77,7 +79,7 @@ def may_hold(table: Table, places: list[int], layout: str) -> bool:
 
 def words(table: Table, place: int) -> list[str]:
     """Return the first cells of a column as text, empty where they are missing."""
-    cells = table.data.column(place).slice(0, SAMPLE_ROWS).to_pylist()
+    cells = table.first_cells(table.data.column(place), SAMPLE_ROWS)
     return ["" if is_missing(cell) else str(cell).strip() for cell in cells]
 
 

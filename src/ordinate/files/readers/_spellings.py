@@ -1,6 +1,7 @@
 """Labels that may not be meant: rows between stray quotes, and items named in two ways."""
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.table import Table
 from ordinate.files.readers._propose import SHARED, words
 
+Named = tuple[set, set] | None  # anchors, and what they are compared with
 # Fewer anchors than this may have such names by chance.
 ENOUGH = 3
 
@@ -33,12 +35,18 @@ def refuse_rows_as_names(table: Table, triplets: Triplets) -> None:
 
 def refuse_two_spellings(table: Table, triplets: Triplets) -> None:
     """Raise where no anchor is ever compared, but most are but for their folder or ending."""
+    if table.header is None or triplets.items.dtype.kind == "i":
+        return
     is_anchor, is_compared = np.zeros((2, triplets.n_items), bool)
     is_anchor[triplets.rows[:, 0]] = True
     is_compared[triplets.rows[:, 1:]] = True
-    if table.header is None or (is_anchor & is_compared).any():
+    own: Named = None
+    if not (is_anchor & is_compared).any():
+        own = ({*triplets.items[is_anchor]}, {*triplets.items[is_compared]})
+    named = table.together("anchors and others", own, _apart)
+    if named is None:
         return
-    anchors, others = ({*map(str, triplets.items[used])} for used in (is_anchor, is_compared))
+    anchors, others = ({*map(str, names)} for names in named)
     alike = {_file(label): label for label in others}
     same = sorted(label for label in anchors if _file(label) in alike)
     if len(same) < ENOUGH or 2 * len(same) <= len(anchors):
@@ -59,24 +67,30 @@ def refuse_two_spellings(table: Table, triplets: Triplets) -> None:
     )
 
 
-def note_alike(table: Table, triplets: Triplets) -> None:
-    """Note which labels differ in trifles alone, and whether they became one item."""
-    if triplets.items.dtype.kind == "i":
-        return
-    for label in triplets.items:
-        if is_missing(label):
-            table.notes.append(
-                f"an item is called {label!r}: if that means that there is none, remove those rows"
-            )
-    labels = {*triplets.items.tolist()}
-    merged = [sorted(group) for first, group in table.merged.items() if first in labels]
-    if merged:
-        table.notes.append(
-            f"{len(merged):,} items have several spellings: {groups_in_words(merged)}"
-        )
-    found = alike(triplets.items.tolist())
+def _apart(some: Named, more: Named) -> Named:
+    """Put anchors and others together; None if an item is both."""
+    if some is None or more is None:
+        return None
+    anchors, others = some[0] | more[0], some[1] | more[1]
+    return None if anchors & others else (anchors, others)
+
+
+def alike_notes(items: np.ndarray, merged: Mapping[str, set[str]]) -> list[str]:
+    """Tell which labels differ in trifles alone, and which of them became one item."""
+    if items.dtype.kind == "i":
+        return []
+    notes: list[str] = [
+        f"an item is called {label!r}: if that means that there is none, remove those rows"
+        for label in items
+        if is_missing(label)
+    ]
+    labels = {*items.tolist()}
+    several = sorted(sorted(group) for first, group in merged.items() if first in labels)
+    if several:
+        notes.append(f"{len(several):,} items have several spellings: {groups_in_words(several)}")
+    found = alike(items.tolist())
     if found:
-        table.notes.append(
+        notes.append(
             Message(
                 "labels that differ only by case, by blanks or by what cannot be seen are "
                 f"different items: {groups_in_words(found)}. ",
@@ -84,6 +98,7 @@ def note_alike(table: Table, triplets: Triplets) -> None:
                 " makes one item of them",
             )
         )
+    return notes
 
 
 def _file(label: str) -> str:

@@ -1,5 +1,6 @@
 """Selection: of the items shown with a query, the k chosen as nearest."""
 
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +56,10 @@ def parse(table: Table, options: Options) -> Triplets:
         items=chosen.items,
     )
     answer = np.concatenate([chosen.answer, both[order.answer]])
+    together = np.argsort(answer, kind="stable")
+    answer = answer[together]
     return Triplets(
-        np.concatenate([chosen.rows, order.rows]),
+        np.concatenate([chosen.rows, order.rows])[together],
         items=chosen.items,
         answer=answer,
         participant=None
@@ -71,7 +74,8 @@ def _is_coded(table: Table, options: Options, shown: list[int], picked: int) -> 
         return False
     codes = table.items([*shown, picked]).codes
     named = (codes[:, :-1] == codes[:, -1:]) & (codes[:, -1:] >= 0)
-    return options.response is not None or not named.any()
+    some = table.together("named", bool(named.any()), or_)
+    return options.response is not None or not some
 
 
 def _coded(table: Table, options: Options, shown: list[int], picked: int) -> tuple[Items, Screens]:
