@@ -5,9 +5,11 @@ Every public name loads on first use, so that importing the package stays cheap.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as type checkers know it; to import typing takes longer than all else here
 if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table below
+    from typing import Any
+
     from ordinate._base.arrays import deterministic
     from ordinate._base.threads import threads
     from ordinate.algorithms.landmark_choice import n_landmarks
@@ -77,7 +79,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOME_OF:
         raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
     home = import_module(f"ordinate.{_HOME_OF[name]}")

@@ -4,6 +4,7 @@ None but those of the normal distribution has a branch or a library call, so tha
 """
 
 import math
+import warnings
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -16,9 +17,29 @@ from ordinate.kernels import functions as plain_functions
 from ordinate.kernels.backends.translating import Language, fill, spelt_out
 from ordinate.kernels.functions import EXPREL_SLOPE, SMALL
 
+
+def _can_cache() -> bool:
+    """Whether numba finds a folder for compiled kernels; warn if it finds none.
+
+    No folder of ours takes its place: a cache holds code, and others may write to temporary ones.
+    """
+    try:
+        njit(cache=True)(_can_cache)
+    except RuntimeError:
+        warnings.warn(
+            "numba finds no folder to keep compiled kernels in, so that every process compiles "
+            "its own, which takes some seconds: set the environment variable NUMBA_CACHE_DIR to a "
+            "folder that only you can write to",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
 # Fusing multiply and add, and leaving division by zero to IEEE, lets loops vectorise.
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-kernel = njit(cache=True, **OPTIONS)
+kernel = njit(cache=_can_cache(), **OPTIONS)
 function = njit(forceinline=True, **OPTIONS)  # part of a loop, which a call would not let vectorise
 
 BATCH = 256  # rows whose numbers stay in the first-level cache between the steps of a kernel

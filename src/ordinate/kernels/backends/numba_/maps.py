@@ -11,14 +11,18 @@ link_by_first = link_by_second = penalty_by_first = penalty_by_second = blank
 
 
 def loss_sums(rows, weight, points, loss):
-    compiled = filled(
+    compiled = loss_kernel(loss)
+    return compiled(rows, weight, points, loss.link_shape, loss.penalty_shape, loss.margin)
+
+
+def loss_kernel(loss):
+    return filled(
         _loss_sums,
         link=loss.link.value,
         link_slope=loss.link.slope,
         penalty=loss.penalty.value,
         penalty_slope=loss.penalty.slope,
     )
-    return compiled(rows, weight, points, loss.link_shape, loss.penalty_shape, loss.margin)
 
 
 def _loss_sums(rows, weight, points, link_shape, penalty_shape, margin):
