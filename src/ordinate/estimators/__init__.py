@@ -3,6 +3,7 @@
 from ordinate.estimators.gradient import CKL, GNMDS, SOE, STE, TSTE, PowerEmbedding
 from ordinate.estimators.kernel import GNMDSKer, STEKer, STEProj
 from ordinate.estimators.loe import LOE
+from ordinate.estimators.ordinal import OrdinalEmbedding
 
 __all__ = [
     "CKL",
@@ -12,6 +13,7 @@ __all__ = [
     "STE",
     "TSTE",
     "GNMDSKer",
+    "OrdinalEmbedding",
     "PowerEmbedding",
     "STEKer",
     "STEProj",

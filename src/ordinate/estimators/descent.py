@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import beside, dot, on_host
 from ordinate._base.checks import (
@@ -34,7 +33,6 @@ from ordinate.algorithms.optimise import (
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.data.labels import places
-from ordinate.data.simulate import pair_distances
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
 from ordinate.files.inputs import over_labels
@@ -320,38 +318,6 @@ class GradientEmbedder(Embedder):
             return bool(self.callback(step))
 
         return watch
-
-
-class LikelihoodEmbedder(GradientEmbedder):
-    """Those whose loss is a likelihood: they answer questions with probabilities."""
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """What the columns of `predict_proba` stand for, as `predict` says it."""
-        return np.array([-1, 1])
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the two answers to questions, by the map and the model.
-
-        Parameters
-        ----------
-        X : triplets in any form
-            Rows ``(anchor, first, second)``; labels, where given, are those of the fit.
-
-        Returns
-        -------
-        ndarray, shape (m, 2)
-            In the order of ``classes_``: that the second is called nearer to the anchor, and that
-            the first is. One half each where an item has no place.
-        """
-        check_is_fitted(self, "embedding_")
-        self._warn_of_cut_answers(X)
-        anchor, one, other = over_labels(X, self.items_).rows.T
-        points = self.embedding_
-        near, far = pair_distances(points, anchor, one), pair_distances(points, anchor, other)
-        first = self._loss(points.shape[1]).probability(near, far)
-        first = np.where(np.isnan(first), 0.5, first)
-        return np.column_stack([1 - first, first])
 
 
 def _race_rows(size: int) -> int:

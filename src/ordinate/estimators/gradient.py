@@ -5,13 +5,14 @@ from typing import Any
 
 from ordinate._base.checks import check_choice, check_number
 from ordinate.algorithms.optimise import Step
-from ordinate.estimators.descent import GradientEmbedder, LikelihoodEmbedder
+from ordinate.estimators.descent import GradientEmbedder
+from ordinate.estimators.likelihood import LikelihoodEmbedder
 from ordinate.kernels import losses
 from ordinate.kernels.losses import Loss
 from ordinate.kernels.noise import NAMES as NOISES
 
 
-class STE(LikelihoodEmbedder):
+class STE(LikelihoodEmbedder, GradientEmbedder):
     """Stochastic triplet embedding: the map that makes the answers most likely.
 
     A triplet has the probability f(far - near), of squared distances, with f logistic
@@ -124,7 +125,7 @@ class STE(LikelihoodEmbedder):
         return losses.get({"btl": "ste", "thurstone": "probit"}[self.noise])
 
 
-class TSTE(LikelihoodEmbedder):
+class TSTE(LikelihoodEmbedder, GradientEmbedder):
     """Student-t stochastic triplet embedding: far items may lie anywhere far away.
 
     STE with the heavy tails of Student's distribution (van der Maaten and Weinberger, 2012): good
@@ -177,7 +178,7 @@ class TSTE(LikelihoodEmbedder):
         return losses.get("tste", alpha=check_number("alpha", alpha, above=0))
 
 
-class CKL(LikelihoodEmbedder):
+class CKL(LikelihoodEmbedder, GradientEmbedder):
     """Crowd kernel learning: near is preferred in proportion to the squared distances.
 
     The probability of a triplet is ``(mu + far) / (2 mu + near + far)``, of squared distances
@@ -229,7 +230,7 @@ class CKL(LikelihoodEmbedder):
         return losses.get("ckl", mu=check_number("mu", self.mu, least=0))
 
 
-class PowerEmbedding(LikelihoodEmbedder):
+class PowerEmbedding(LikelihoodEmbedder, GradientEmbedder):
     """The most likely map of people who compare powers of distances, and lapse now and then.
 
     A triplet has the probability ``lapse / 2 + (1 - lapse) f(slope (link(far) - link(near)))``, of

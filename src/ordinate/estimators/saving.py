@@ -106,7 +106,8 @@ def load(folder: str | os.PathLike) -> Embedder:
         for name, value in dict(record["fitted"]).items():
             if not name.endswith("_") or name.startswith("_") or hasattr(kind, name):
                 raise ValueError(f"a fit finds nothing called {name!r}")
-            setattr(model, name, np.array(value) if isinstance(value, list) else value)
+            numbers = isinstance(value, list) and not any(isinstance(v, dict) for v in value)
+            setattr(model, name, np.array(value) if numbers else value)
         model.items_ = _labels(table.labels, record["labels"])
         if record["shape"] != list(table.points.shape):
             raise ValueError(
@@ -126,13 +127,20 @@ def _plain(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "biuf":
             if len(value) <= LONGEST and np.isfinite(value).all():
                 kept[name] = value.tolist()
-        elif isinstance(value, np.generic):
-            kept[name] = value.item()
-        elif value is None or isinstance(value, (str, bool, int, float)):
-            kept[name] = value
-        if isinstance(kept.get(name), float) and not np.isfinite(kept[name]):
-            del kept[name]
+        elif _is_plain(item := value.item() if isinstance(value, np.generic) else value):
+            kept[name] = item
     return kept, [name for name in values if name not in kept]
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether JSON can hold it: a text, a number or neither, or tables of such."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    if isinstance(value, list):
+        return all(isinstance(item, dict) and _is_plain(item) for item in value)
+    if isinstance(value, float):
+        return bool(np.isfinite(value))
+    return value is None or isinstance(value, (str, bool, int))
 
 
 def _kind(labels: np.ndarray) -> str:

@@ -1,0 +1,205 @@
+"""Choosing the loss and the ridge that make a map, by answers that the map has not seen.
+
+Some members of the power family and some ridges make maps of a part of the answers. Each map is
+judged by the rest, under the best description of how answers follow its distances
+(:mod:`ordinate.algorithms.response`). Of those that predict as well as the best does, within one
+standard error, the one that is right most often is chosen.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ordinate._base.arrays import beside, dot, on_host
+from ordinate.algorithms.optimise import minimise
+from ordinate.algorithms.response import Response, fit_response
+from ordinate.algorithms.spectral import best_scale
+from ordinate.data.simulate import pair_distances
+from ordinate.data.triplets import Triplets
+from ordinate.evaluation.metrics import correct
+from ordinate.kernels.losses import Loss, power_family
+from ordinate.passes import TripletStore
+
+# Power and slope of the losses that are tried: from STE's, to which large distances matter most, by
+# those that compare distances, to those that compare their ratios.
+SHAPES = (
+    (1.0, 1.0),
+    (0.75, 0.1),
+    (0.5, 0.03),
+    (0.5, 0.3),
+    (0.25, 0.3),
+    (0.25, 1.0),
+    (0.0, 1.0),
+    (0.0, 2.5),
+)
+LAPSE = 0.02  # of all of them
+# Ridges that are tried, in units in which a map of the start's size costs a half per item. None is
+# 0: where answers hardly contradict each other, maps would grow without end.
+RIDGES = (0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+WORSE = 2  # ridges in a row that predict worse, after which larger ones are not tried
+CONTENDERS = 12  # candidates that go on from the first part to the others, and into the last choice
+TOL = 1e-3
+MAX_ITER = 200
+
+
+class Part(NamedTuple):
+    """A part of the answers to fit maps to, the others to judge them by, and a start.
+
+    Attributes
+    ----------
+    fitted : TripletStore
+    judging : TripletStore
+    others : Triplets
+        What ``judging`` holds.
+    start : ndarray, shape (n, d)
+        A map of what is fitted, of any scale.
+    """
+
+    fitted: TripletStore
+    judging: TripletStore
+    others: Triplets
+    start: np.ndarray
+
+
+class Maker(NamedTuple):
+    """What makes a map: a loss of the power family, and a ridge."""
+
+    power: float
+    slope: float
+    regularization: float
+
+    @property
+    def loss(self) -> Loss:
+        """The loss."""
+        return power_family(self.power, self.slope, LAPSE)
+
+
+class Judged(NamedTuple):
+    """What makes a map, and how well its maps predict.
+
+    Attributes
+    ----------
+    maker : Maker
+    maps : list of ndarray
+        One for each part.
+    response : Response
+        How the answers that each was not fitted to follow them.
+    accuracy : float
+        Share of them that it gets right.
+    behind, error : float
+        By how much the log-likelihood of an answer is less than the best one's, and the standard
+        error of that, from the spread between answers.
+    """
+
+    maker: Maker
+    maps: list[np.ndarray]
+    response: Response
+    accuracy: float = np.nan
+    behind: float = np.nan
+    error: float = np.nan
+
+    @property
+    def on_par(self) -> bool:
+        """Whether it predicts as well as the best, within one standard error."""
+        return self.behind <= self.error
+
+
+def choose_maker(parts: Sequence[Part]) -> list[Judged]:
+    """Try all that may make a map on the first part, the best of them on the others.
+
+    Returns those, the chosen one first and then by how well they predict.
+    """
+    tried = [judged for shape in SHAPES for judged in _along_ridges(parts[0], *shape)]
+    tried.sort(key=_value)
+    contenders = [_on_all(judged, parts) for judged in tried[:CONTENDERS]]
+    contenders = _compared(sorted(contenders, key=_value), parts)
+    chosen = max((judged for judged in contenders if judged.on_par), key=lambda j: j.accuracy)
+    return [chosen, *(judged for judged in contenders if judged is not chosen)]
+
+
+def _value(judged: Judged) -> float:
+    return judged.response.value
+
+
+def _along_ridges(part: Part, power: float, slope: float) -> list[Judged]:
+    """Maps of one loss, from the smallest ridge to the largest that helps."""
+    points = _scaled(part, Maker(power, slope, 0.0).loss)
+    unit = len(points) / max(dot(points, points), 1e-300)
+    found: list[Judged] = []
+    for ridge in RIDGES:
+        maker = Maker(power, slope, ridge * unit)
+        points = _fit(part, maker, points)
+        found.append(Judged(maker, [points], fit_response([(part.judging, points)], maker.loss)))
+        if len(found) - 1 - int(np.argmin([_value(judged) for judged in found])) >= WORSE:
+            break
+    return found
+
+
+def _scaled(part: Part, loss: Loss) -> np.ndarray:
+    start = beside(part.fitted.counts, part.start)
+    return best_scale(part.fitted, loss, start) * start
+
+
+def _fit(part: Part, maker: Maker, points: np.ndarray) -> np.ndarray:
+    ridge = maker.regularization
+    return minimise(
+        part.fitted, maker.loss, points, regularization=ridge, tol=TOL, max_iter=MAX_ITER
+    ).points
+
+
+def _on_all(judged: Judged, parts: Sequence[Part]) -> Judged:
+    """Try on the other parts what was tried on the first."""
+    if len(parts) == 1:
+        return judged
+    maker = judged.maker
+    maps = judged.maps + [_fit(part, maker, _scaled(part, maker.loss)) for part in parts[1:]]
+    seen = [(part.judging, points) for part, points in zip(parts, maps, strict=True)]
+    return judged._replace(maps=maps, response=fit_response(seen, maker.loss))
+
+
+def _compared(contenders: list[Judged], parts: Sequence[Part]) -> list[Judged]:
+    """Hold each against the first, which predicts best, answer by answer."""
+    losses = [_losses(judged, parts) for judged in contenders]
+    weights = [
+        np.ones(len(part.others)) if part.others.weight is None else part.others.weight
+        for part in parts
+    ]
+    total = sum(weight.sum() for weight in weights)
+    compared = []
+    for judged, own in zip(contenders, losses, strict=True):
+        by_answer = [
+            np.bincount(part.others.groups("answer"), weight * (mine - best))
+            for part, weight, mine, best in zip(parts, weights, own, losses[0], strict=True)
+        ]
+        excess = np.concatenate(by_answer)
+        right = sum(
+            dot(weight, correct(on_host(points), part.others.rows))
+            for part, weight, points in zip(parts, weights, judged.maps, strict=True)
+        )
+        error = np.sqrt(((excess - excess.mean()) ** 2).sum()) / total
+        compared.append(
+            judged._replace(
+                accuracy=float(right / total),
+                behind=float(excess.sum() / total),
+                error=float(error),
+            )
+        )
+    return compared
+
+
+def _losses(judged: Judged, parts: Sequence[Part]) -> list[np.ndarray]:
+    """Minus the log-likelihood of each answer to be judged by, in each part."""
+    loss, found = judged.response.loss, []
+    for part, points in zip(parts, judged.maps, strict=True):
+        anchor, near, far = part.others.rows.T
+        scaled = judged.response.scale * on_host(points)
+        found.append(
+            loss.penalty.value(
+                loss.argument(
+                    pair_distances(scaled, anchor, near), pair_distances(scaled, anchor, far)
+                ),
+                *loss.penalty_shape,
+            )
+        )
+    return found

@@ -1,0 +1,202 @@
+"""The estimator that needs no choice: it lets unseen answers choose how the map is made."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ordinate._base.arrays import on_host
+from ordinate._base.checks import check_callback, random_generator
+from ordinate._base.threads import single_threaded_blas
+from ordinate.algorithms.optimise import Step
+from ordinate.algorithms.selection import LAPSE, Judged, Part, choose_maker
+from ordinate.data.folds import shuffled_folds
+from ordinate.data.triplets import Triplets
+from ordinate.estimators.gradient import PowerEmbedding
+from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.kernels.losses import Loss, power_family
+from ordinate.passes import store_of
+
+MOST_ROWS = 300_000  # beyond, a sample of the answers chooses
+FOLDS = 5  # of the answers that choose, one in so many judges the maps of the others
+SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
+FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
+
+
+class OrdinalEmbedding(LikelihoodEmbedder):
+    """The map that predicts unseen answers best, without a choice to make.
+
+    People differ in how they compare: some compare distances, some their ratios, and all answer at
+    random now and then. Maps are made of a part of the answers by several members of the power
+    family (see :class:`PowerEmbedding`), with several ridges, and judged by the answers that were
+    left out. What predicts them best then makes the map of all answers, and ``power_``, ``slope_``
+    and ``lapse_`` describe how unseen answers follow its distances.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of dimensions d.
+    tol : float
+        Where to stop: the share of the squared statistical error that optimisation may leave.
+    max_iter : int
+    n_items : int, optional
+        Number of items, if some may occur in no triplet.
+    backend : {"auto", "numba", "numpy"}
+        What computes on the CPU: compiled kernels, or NumPy alone; "auto" takes numba if there.
+    device : None, "cpu", "cuda", "cuda:<number>", "auto" or torch.device
+        Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
+    random_state : int, Generator or None
+    callback : function, optional
+        Called with a :class:`.Step` after each step of the last fit, that of all answers.
+    verbose : int
+        1 prints what is done, 2 each step.
+
+    Attributes
+    ----------
+    embedding_ : ndarray, shape (n_items, n_components)
+        Centred, along its principal axes. Items in no triplet are NaN, and a warning names them.
+    items_ : ndarray, shape (n_items,)
+    power_, slope_, lapse_ : float
+        How answers follow the map's distances, from answers that maps had not seen: what
+        ``predict_proba`` goes by.
+    maker_ : dict
+        What made the map: power, slope, lapse and regularization, as :class:`PowerEmbedding` takes
+        them.
+    choice_ : list of dict
+        The chosen maker and the runners-up: power, slope, regularization; minus the mean
+        log-likelihood of an unseen answer and by how much it exceeds the best one's, with its
+        standard error; and the share of unseen answers that were predicted rightly. The best of
+        many looks a little better here than it is: for a fair estimate, hold out answers.
+    n_chosen_by_ : int
+        Triplets that took part in the choice.
+    loss_, history_, n_iter_, n_passes_, converged_, device_, init_
+        Of the last fit, as of :class:`STE`.
+
+    Examples
+    --------
+    >>> from ordinate import OrdinalEmbedding, procrustes_error, sample_points, sample_triplets
+    >>> points = sample_points(30, random_state=0)
+    >>> triplets = sample_triplets(points, 6000, random_state=0)
+    >>> model = OrdinalEmbedding(n_components=2, random_state=0).fit(triplets)
+    >>> bool(procrustes_error(model.embedding_, points, scale=True, relative=True) < 0.3)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        tol: float = 1e-4,
+        max_iter: int = 500,
+        n_items: int | None = None,
+        backend: str = "auto",
+        device: Any = None,
+        random_state: Any = None,
+        callback: Callable[[Step], Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> "OrdinalEmbedding":
+        """Choose what makes the map, and find the map.
+
+        Parameters
+        ----------
+        X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
+            Rows ``(anchor, near, far)``.
+        y : array-like of +1 and -1, or of bool, shape (m,), optional
+            How rows ``(anchor, first, second)`` were answered, as for :class:`STE`.
+
+        Returns
+        -------
+        self
+        """
+        triplets, _ = self._prepare(X, y, self.device)
+        check_callback(self.callback)
+        generator = random_generator(self.random_state).spawn(1)[0]
+        with single_threaded_blas():
+            judged = choose_maker(self._parts(triplets, generator))
+        self._tell_choice(judged)
+        chosen, response = judged[0].maker, judged[0].response
+        self.maker_ = {**chosen._asdict(), "lapse": LAPSE}
+        self.power_, self.slope_, self.lapse_ = response.loss.shape
+        seed = int(generator.integers(1 << 31))
+        warm = on_host(judged[0].maps[0])
+        tries = [
+            self._maker(init=init, callback=self.callback, random_state=seed, **self.maker_)
+            for init in (warm, "auto")
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tries[0].fit(triplets)
+        tries[1].fit(triplets)
+        best = min(tries, key=lambda tried: tried.history_[-1])
+        for name, value in vars(best).items():
+            if name.endswith("_") and name not in ("items_", "device_"):
+                setattr(self, name, value)
+        self.embedding_ = response.scale * best.embedding_
+        return self
+
+    def _maker(self, power: float, slope: float, **options: Any) -> PowerEmbedding:
+        shared = ("n_components", "tol", "max_iter", "n_items", "backend", "device", "verbose")
+        given = {name: getattr(self, name) for name in shared} | options
+        return PowerEmbedding(power=power, slope=slope, **given)
+
+    def _loss(self, n_components: int) -> Loss:
+        return power_family(self.power_, self.slope_, self.lapse_)
+
+    def _parts(self, triplets: Triplets, generator: np.random.Generator) -> list[Part]:
+        """Deal the answers, or a sample of them, into parts, and map each of them once."""
+        groups = triplets.groups("answer")
+        if len(triplets) > MOST_ROWS:
+            taken = generator.permutation(int(groups.max()) + 1)[groups]
+            share = MOST_ROWS / len(triplets)
+            triplets = triplets[np.flatnonzero(taken < share * (groups.max() + 1))]
+            groups = triplets.groups("answer")
+        self.n_chosen_by_ = len(triplets)
+        fold = shuffled_folds(groups, np.full(FOLDS, 1 / FOLDS), generator)
+        n_parts = int(np.clip(SEVERAL // len(triplets), 1, FOLDS))
+        self._say(f"{len(triplets):,} triplets choose, in {n_parts} of {FOLDS} parts")
+        parts = []
+        for k in range(n_parts):
+            fitted, others = triplets[fold != k], triplets[fold == k]
+            power, slope = FIRST
+            first = self._maker(
+                power, slope, lapse=LAPSE, regularization=1.0, random_state=generator, verbose=0
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
+                start = np.nan_to_num(first.fit(fitted).embedding_)
+            judging = store_of(others, self.backend, self.device_)
+            stored = store_of(fitted, self.backend, self.device_)
+            parts.append(Part(stored, judging, others, start))
+        return parts
+
+    def _tell_choice(self, judged: list[Judged]) -> None:
+        """Keep what was tried, and say what was chosen."""
+        self.choice_ = [
+            {
+                **tried.maker._asdict(),
+                "loss": tried.response.value,
+                "behind": tried.behind,
+                "error": tried.error,
+                "accuracy": tried.accuracy,
+            }
+            for tried in judged
+        ]
+        for number, row in enumerate(self.choice_[:4]):
+            self._say(
+                f"{'chosen' if number == 0 else '      '}: power {row['power']:g}, slope "
+                f"{row['slope']:g}, ridge {row['regularization']:.3g}: log-likelihood "
+                f"{-row['loss']:.4f} ({-row['behind']:+.4f} ± {row['error']:.4f}), accuracy "
+                f"{row['accuracy']:.1%}"
+            )
