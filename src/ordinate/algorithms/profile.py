@@ -1,4 +1,4 @@
-"""How sure the numbers are that say how people answer: intervals from the likelihood of the answers.
+"""How sure the numbers are that say how people answer: intervals from the likelihood.
 
 Power, slope and lapse are found together with the map. The likeliest map follows the chance in its
 answers too, which then look clearer than they are; so the map is averaged over. Coordinates have
@@ -49,14 +49,6 @@ class Interval(NamedTuple):
     estimate: float
     low: float
     high: float
-
-
-class _Lower(Exception):
-    """The value is lower elsewhere than at what was taken for its minimum."""
-
-    def __init__(self, place: np.ndarray) -> None:
-        super().__init__("there is a lower minimum")
-        self.place = place
 
 
 class _Numbers(NamedTuple):
@@ -115,30 +107,20 @@ class _Coordinates(NamedTuple):
         return np.clip(at, *self.bounds.T)
 
 
-class _Value:
-    """Minus the logarithm of the likelihood of numbers, maps averaged over."""
+class _Found(NamedTuple):
+    """A place, the value there, and the map in units of the prior's standard deviation."""
 
-    def __init__(self, store: TripletStore, points: np.ndarray) -> None:
-        self._store = store
-        # The latest map, in units of the prior's standard deviation: where the next one begins.
-        self._points = points / math.sqrt(float(on_host((points**2).mean())))
+    at: np.ndarray
+    value: float
+    points: np.ndarray
 
-    def __call__(self, numbers: _Numbers) -> float:
-        loss = power_family(numbers.power, numbers.slope, numbers.lapse)
-        deviation = math.sqrt(numbers.variance)
-        found = minimise(
-            self._store,
-            loss,
-            deviation * self._points,
-            regularization=1 / numbers.variance,
-            tol=TOL,
-            max_iter=MAX_ITER,
-        )
-        self._points = found.points / deviation
-        blocks, _ = self._store.curvature(found.points, loss)
-        identity = beside(blocks, np.eye(blocks.shape[1]))
-        averaged = namespace(blocks).linalg.slogdet(identity + numbers.variance * blocks)[1].sum()
-        return found.history[-1] * self._store.total + float(on_host(averaged)) / 2
+
+class _LowerError(Exception):
+    """The value is lower elsewhere than at what was taken for its minimum."""
+
+    def __init__(self, numbers: _Numbers, points: np.ndarray) -> None:
+        super().__init__("there is a lower minimum")
+        self.numbers, self.points = numbers, points
 
 
 def response_intervals(
@@ -165,47 +147,77 @@ def response_intervals(
         is so many times larger.
     """
     points = beside(store.counts, points)
-    d = points.shape[1]
-    value = _Value(store, points)
+    variance = float(on_host((points**2).mean()))
     power, slope, lapse = shape
-    begin = _Numbers(power, slope, lapse, float(on_host((points**2).mean())))
+    numbers, points = _Numbers(power, slope, lapse, variance), points / math.sqrt(variance)
     allowed = float(chi2.ppf(level, 1)) / 2 * rows_per_answer
     for _ in range(TRIES):
-        coordinates = _Coordinates("exponent", d)
-        best, least = _minimum(value, coordinates, coordinates.of(begin))
-        begin = coordinates.numbers(best)
+        coordinates = _Coordinates("exponent", points.shape[1])
+        best = _minimum(store, coordinates, coordinates.of(numbers), points)
+        numbers = coordinates.numbers(best.at)
         try:
             return {
-                wanted: _interval(value, _Coordinates(wanted, d), begin, least, allowed)
+                wanted: _interval(
+                    store, coordinates._replace(wanted=wanted), numbers, best, allowed
+                )
                 for wanted in NUMBERS
             }
-        except _Lower as lower:
-            begin = _Numbers(*lower.place)
+        except _LowerError as lower:
+            numbers, points = lower.numbers, lower.points
     raise RuntimeError(
         f"no minimum was found in {TRIES} tries: the answers leave the numbers open, or the map "
         "from which they are sought is a poor one"
     )
 
 
+def _value(store: TripletStore, numbers: _Numbers, points: np.ndarray) -> tuple[float, np.ndarray]:
+    """Minus the logarithm of the likelihood of numbers, maps averaged over, and the best map."""
+    loss = power_family(numbers.power, numbers.slope, numbers.lapse)
+    deviation = math.sqrt(numbers.variance)
+    found = minimise(
+        store,
+        loss,
+        deviation * points,
+        regularization=1 / numbers.variance,
+        tol=TOL,
+        max_iter=MAX_ITER,
+    )
+    blocks, _ = store.curvature(found.points, loss)
+    identity = beside(blocks, np.eye(blocks.shape[1]))
+    averaged = namespace(blocks).linalg.slogdet(identity + numbers.variance * blocks)[1].sum()
+    value = found.history[-1] * store.total + float(on_host(averaged)) / 2
+    return value, found.points / deviation
+
+
 def _minimum(
-    value: _Value, coordinates: _Coordinates, start: np.ndarray, held: int | None = None
-) -> tuple[np.ndarray, float]:
-    """Minimise over all coordinates but the one that is held."""
+    store: TripletStore,
+    coordinates: _Coordinates,
+    start: np.ndarray,
+    points: np.ndarray,
+    held: int | None = None,
+) -> _Found:
+    """Minimise over all coordinates but the one that is held, from a map."""
     free = np.array([k for k in range(len(start)) if k != held])
     bounds, unit = coordinates.bounds, UNITS[free]
+    best = _Found(start, math.inf, points)
 
     def with_slopes(scaled: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal best
         at = start.copy()
         at[free] = scaled * unit
-        base, slopes = value(coordinates.numbers(at)), np.empty(len(free))
+        # Maps begin where the best one ended: one that has lost its way must not lead others.
+        base, found = _value(store, coordinates.numbers(at), best.points)
+        if base < best.value:
+            best = _Found(at, base, found)
+        slopes = np.empty(len(free))
         for row, k in enumerate(free):
             step = STEPS[k] if at[k] + STEPS[k] <= bounds[k, 1] else -STEPS[k]
             beyond = at.copy()
             beyond[k] += step
-            slopes[row] = (value(coordinates.numbers(beyond)) - base) / step
+            slopes[row] = (_value(store, coordinates.numbers(beyond), found)[0] - base) / step
         return base, slopes * unit
 
-    found = minimize(
+    minimize(
         with_slopes,
         start[free] / unit,
         jac=True,
@@ -213,40 +225,40 @@ def _minimum(
         bounds=bounds[free] / unit[:, None],
         options={"maxiter": 40, "ftol": 1e-8, "gtol": 0.02},
     )
-    at = start.copy()
-    at[free] = found.x * unit
-    return at, float(found.fun)
+    return best
 
 
 def _interval(
-    value: _Value, coordinates: _Coordinates, best: _Numbers, least: float, allowed: float
+    store: TripletStore,
+    coordinates: _Coordinates,
+    numbers: _Numbers,
+    best: _Found,
+    allowed: float,
 ) -> Interval:
     """Step to both sides until the value has risen by what is allowed."""
     k = coordinates.place
-    middle = coordinates.of(best)
+    middle = coordinates.of(numbers)
+    latest = best
+
+    def rise(number: float) -> float:
+        nonlocal latest
+        start = latest.at.copy()
+        start[k] = number
+        latest = _minimum(store, coordinates, start, latest.points, held=k)
+        if latest.value < best.value - LOWER:
+            raise _LowerError(coordinates.numbers(latest.at), latest.points)
+        return max(latest.value - best.value, 0.0)
+
     ends = []
     for side, limit in zip((-1, 1), coordinates.bounds[k], strict=True):
-        latest = middle
-
-        def rise(number: float) -> float:
-            nonlocal latest
-            start = latest.copy()
-            start[k] = number
-            latest, found = _minimum(value, coordinates, start, held=k)  # noqa: B023
-            if found < least - LOWER:
-                raise _Lower(np.array(coordinates.numbers(latest)))
-            return max(found - least, 0.0)
-
+        latest = best._replace(at=middle)
         ends.append(_end(rise, float(middle[k]), side * UNITS[k], float(limit), allowed))
-    # The outermost values stand for all beyond, but a lapse rate can be 0.
-    low, high = (
-        (open_low if end is None else end)
-        for end, open_low in zip(ends, (-math.inf, math.inf), strict=True)
-    )
+    low = -math.inf if ends[0] is None else ends[0]
+    high = math.inf if ends[1] is None else ends[1]
     if coordinates.wanted == "slope":
-        return Interval(best.slope, math.exp(low), math.exp(high))
+        return Interval(numbers.slope, math.exp(low), math.exp(high))
     if coordinates.wanted == "lapse":
-        return Interval(best.lapse, max(low, 0.0), min(high, 1.0))
+        return Interval(numbers.lapse, max(low, 0.0), min(high, 1.0))
     return Interval(float(middle[k]), low, high)
 
 
