@@ -24,12 +24,12 @@ from ordinate.algorithms.optimise import minimise
 from ordinate.kernels.losses import power_family
 from ordinate.passes import TripletStore
 
-NUMBERS = ("exponent", "power", "slope", "lapse")
+NUMBERS = ("exponent", "power", "lapse")
 POWERS, SPREADS, SIZES, LAPSES = (-2.0, 2.0), (1e-2, 1e4), (1e-6, 1e6), (0.0, 0.9)
 EXPONENTS, LEAST_SPREAD = (-1.0, 2.0), 0.5  # below, maps too small to show a power by an exponent
 STEPS = np.array([0.01, 0.05, 0.02, 0.002])  # of differences: small against any error to be found
 UNITS = 10 * STEPS
-TOL = 1e-6  # of the maps, so that differences of values are of the numbers' making
+TOL = 1e-5  # of the maps, so that differences of values are of the numbers' making
 MAX_ITER = 200
 LOWER = 0.1  # fall of the value below what was taken for its minimum that makes it begin anew
 TRIES = 5
@@ -43,7 +43,7 @@ class Interval(NamedTuple):
     Attributes
     ----------
     estimate, low, high : float
-        An end is infinite, or 0 for a slope, where the answers set no limit.
+        An end is infinite where the answers set no limit.
     """
 
     estimate: float
@@ -65,7 +65,7 @@ class _Coordinates(NamedTuple):
 
     They are the power, or the exponent that it comes to at the typical distance; the logarithms of
     the typical squared distance U and of the gain, the effect of a typical change of a squared
-    distance, or of the slope; and the lapse rate.
+    distance; and the lapse rate. The slope is none: at power 1 it can be anything.
     """
 
     wanted: str
@@ -74,11 +74,12 @@ class _Coordinates(NamedTuple):
     @property
     def place(self) -> int:
         """Which of them is the number of interest."""
-        return {"exponent": 0, "power": 0, "slope": 2, "lapse": 3}[self.wanted]
+        return 3 if self.wanted == "lapse" else 0
 
     @property
     def by_exponent(self) -> bool:
-        return self.wanted in ("exponent", "lapse")
+        """Whether the first of them is the exponent."""
+        return self.wanted != "power"
 
     @property
     def bounds(self) -> np.ndarray:
@@ -90,8 +91,6 @@ class _Coordinates(NamedTuple):
         shape, spread, size, lapse = float(at[0]), math.exp(at[1]), math.exp(at[2]), float(at[3])
         variance = spread / (2 * self.n_components)
         power = 1 + (shape - 1) * (1 + spread) / spread if self.by_exponent else shape
-        if self.wanted == "slope":
-            return _Numbers(power, size, lapse, variance)
         return _Numbers(power, size / variance * (1 + spread) ** (1 - power), lapse, variance)
 
     def of(self, numbers: _Numbers) -> np.ndarray:
@@ -100,9 +99,7 @@ class _Coordinates(NamedTuple):
         shape = numbers.power
         if self.by_exponent:
             shape = 1 + (shape - 1) * spread / (1 + spread)
-        size = numbers.slope
-        if self.wanted != "slope":
-            size *= numbers.variance * (1 + spread) ** (numbers.power - 1)
+        size = numbers.slope * numbers.variance * (1 + spread) ** (numbers.power - 1)
         at = np.array([shape, math.log(spread), math.log(size), numbers.lapse])
         return np.clip(at, *self.bounds.T)
 
@@ -131,7 +128,7 @@ def response_intervals(
     level: float,
     rows_per_answer: float = 1.0,
 ) -> dict[str, Interval]:
-    """Find intervals of exponent, power, slope and lapse rate.
+    """Find intervals of exponent, power and lapse rate.
 
     Parameters
     ----------
@@ -223,7 +220,7 @@ def _minimum(
         jac=True,
         method="L-BFGS-B",
         bounds=bounds[free] / unit[:, None],
-        options={"maxiter": 40, "ftol": 1e-8, "gtol": 0.02},
+        options={"maxiter": 20, "ftol": 1e-8, "gtol": 0.1},
     )
     return best
 
@@ -255,8 +252,6 @@ def _interval(
         ends.append(_end(rise, float(middle[k]), side * UNITS[k], float(limit), allowed))
     low = -math.inf if ends[0] is None else ends[0]
     high = math.inf if ends[1] is None else ends[1]
-    if coordinates.wanted == "slope":
-        return Interval(numbers.slope, math.exp(low), math.exp(high))
     if coordinates.wanted == "lapse":
         return Interval(numbers.lapse, max(low, 0.0), min(high, 1.0))
     return Interval(float(middle[k]), low, high)

@@ -178,7 +178,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         Returns
         -------
         dict of str to Interval
-            Of ``exponent``, ``power``, ``slope`` and ``lapse``: each ``(estimate, low, high)``. It
+            Of ``exponent``, ``power`` and ``lapse``: each ``(estimate, low, high)``. It
             takes hundreds of fits, each from the last: minutes for 100,000 triplets.
 
         Examples
