@@ -31,8 +31,11 @@ STEPS = np.array([0.01, 0.05, 0.02, 0.002])  # of differences: small against any
 UNITS = 10 * STEPS
 TOL = 1e-5  # of the maps, so that differences of values are of the numbers' making
 MAX_ITER = 200
+# When to stop, for the minimum that all is measured from, and for others.
+STRICT = {"maxiter": 60, "ftol": 1e-8, "gtol": 0.02}
+LENIENT = {"maxiter": 20, "ftol": 1e-8, "gtol": 0.1}
 LOWER = 0.1  # fall of the value below what was taken for its minimum that makes it begin anew
-TRIES = 5
+TRIES = 4
 NEAR = 0.05  # of the rise at an end, in square roots, to interpolate from there
 LONGEST = 30  # steps to an end
 
@@ -148,23 +151,19 @@ def response_intervals(
     power, slope, lapse = shape
     numbers, points = _Numbers(power, slope, lapse, variance), points / math.sqrt(variance)
     allowed = float(chi2.ppf(level, 1)) / 2 * rows_per_answer
-    for _ in range(TRIES):
-        coordinates = _Coordinates("exponent", points.shape[1])
-        best = _minimum(store, coordinates, coordinates.of(numbers), points)
-        numbers = coordinates.numbers(best.at)
+    every = [_Coordinates(wanted, points.shape[1]) for wanted in NUMBERS]
+    for left in reversed(range(TRIES)):
+        best = _minimum(store, every[0], every[0].of(numbers), points)
+        numbers = every[0].numbers(best.at)
+        # Where answers leave much open, no minimum may be the last word: the last try stands.
+        lower = LOWER if left else math.inf
         try:
             return {
-                wanted: _interval(
-                    store, coordinates._replace(wanted=wanted), numbers, best, allowed
-                )
-                for wanted in NUMBERS
+                each.wanted: _interval(store, each, numbers, best, allowed, lower) for each in every
             }
-        except _LowerError as lower:
-            numbers, points = lower.numbers, lower.points
-    raise RuntimeError(
-        f"no minimum was found in {TRIES} tries: the answers leave the numbers open, or the map "
-        "from which they are sought is a poor one"
-    )
+        except _LowerError as error:
+            numbers, points = error.numbers, error.points
+    raise AssertionError("the last try stands")
 
 
 def _value(store: TripletStore, numbers: _Numbers, points: np.ndarray) -> tuple[float, np.ndarray]:
@@ -220,7 +219,7 @@ def _minimum(
         jac=True,
         method="L-BFGS-B",
         bounds=bounds[free] / unit[:, None],
-        options={"maxiter": 20, "ftol": 1e-8, "gtol": 0.1},
+        options=STRICT if held is None else LENIENT,
     )
     return best
 
@@ -231,6 +230,7 @@ def _interval(
     numbers: _Numbers,
     best: _Found,
     allowed: float,
+    lower: float,
 ) -> Interval:
     """Step to both sides until the value has risen by what is allowed."""
     k = coordinates.place
@@ -242,7 +242,7 @@ def _interval(
         start = latest.at.copy()
         start[k] = number
         latest = _minimum(store, coordinates, start, latest.points, held=k)
-        if latest.value < best.value - LOWER:
+        if latest.value < best.value - lower:
             raise _LowerError(coordinates.numbers(latest.at), latest.points)
         return max(latest.value - best.value, 0.0)
 
