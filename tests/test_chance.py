@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import plain
 from typer.testing import CliRunner
 
 from ordinate import Triplets, answers, sample_points, sample_triplets
@@ -20,7 +21,7 @@ def run(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def call(*words, code=0):
-        result = CliRunner().invoke(app, [str(word) for word in words])
+        result = CliRunner().invoke(app, plain(*words))
         assert result.exit_code == code, result.output + result.stderr
         return result
 

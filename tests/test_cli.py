@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import plain
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -31,7 +32,7 @@ def run(monkeypatch, tmp_path):
     runner = CliRunner()
 
     def call(*words, code=0):
-        result = runner.invoke(app, [str(word) for word in words])
+        result = runner.invoke(app, plain(*words))
         assert result.exit_code == code, result.output + result.stderr
         return result
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import plain
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -28,7 +29,7 @@ def run(monkeypatch, tmp_path):
     Path("answers.csv").write_text("anchor,near,far\n" + "\n".join(lines) + "\n")
 
     def call(*words, code=0):
-        result = CliRunner().invoke(app, [str(word) for word in words])
+        result = CliRunner().invoke(app, plain(*words))
         assert result.exit_code == code, result.output + result.stderr
         return result
 

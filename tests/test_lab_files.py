@@ -12,6 +12,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+from commands import plain
 from scipy.io import savemat
 from typer.testing import CliRunner
 
@@ -344,7 +345,7 @@ def test_what_the_first_row_says_is_told_in_words(tmp_path):
     assert f"the first says that {says}\n" in result.output
     result = CliRunner().invoke(app, ["check", str(path), "--json"])
     assert json.loads(result.output)["first_says"] == says
-    result = CliRunner().invoke(app, ["fit", str(path), "-o", str(tmp_path / "map")])
+    result = CliRunner().invoke(app, plain("fit", path, "-o", tmp_path / "map"))
     assert f"the first answer was read as: {says}\n" in result.stdout
     record = json.loads((tmp_path / "map" / "run.json").read_text())
     assert record["input"]["the first says"] == says

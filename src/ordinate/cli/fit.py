@@ -154,7 +154,7 @@ def fit(
         story = Story(
             title=title or (path_in_words(file) if is_pipe(file) else source_name.name),
             method=choice.name,
-            reason=choice.reason,
+            reason=shell.spelled(choice.reason),
             settings=plain(choice.estimator.get_params(deep=False)) | used,
             source=source.origin,
             notes=source.notes,
@@ -279,8 +279,15 @@ def report(
         f"{result['n_items']:,} items in {d} dimension{'s' * (d > 1)} by "
         f"{record['method']} ({record['why']})"
     )
+    if record["choice"] is not None:
+        shell.answer(record["choice"]["told"])
     if held_out is not None:
         accuracy = beside_chance(held_out["accuracy"], held_out["error"])
         shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
+        if held_out["log_likelihood"] is not None:
+            shell.answer(
+                f"held-out log-likelihood {held_out['log_likelihood']:.4f} per triplet; expected "
+                f"calibration error {held_out['calibration']['error']:.1%}"
+            )
     written = [name for name in FILES if (folder / name).exists()]
     shell.answer(f"{folder}/: {', '.join(written)}")

@@ -121,7 +121,9 @@ def score(
     """Tell how many answers a map gets right, beside chance, and whether it was made from them.
 
     Answers about items that are not on the map are left out and counted. The standard error
-    allows for rows of one answer depending on each other.
+    allows for rows of one answer depending on each other. Where the model beside the map, in
+    `model.json`, gives answers probabilities, it tells how likely the answers are, and by how
+    much those probabilities differ from the shares that came true.
 
     ```
     ordinate score out/embedding.csv new-answers.csv
@@ -158,6 +160,7 @@ def score(
         "left_out": int((~known).sum()),
         "unknown_items": unknown,
         "same_file": origin.same_file,
+        **_probabilities(embedding, ids[known], triplets[known]),
     }
     if as_json:
         shell.answer_json(record, indent=None)
@@ -166,12 +169,39 @@ def score(
     shell.answer(origin.told)
 
 
+def _probabilities(embedding: Path, ids: Any, triplets: Any) -> dict[str, float | None]:
+    """How likely the answers are by the model beside a map, if it says so; ids are rows of it."""
+    from ordinate.data.triplets import Triplets
+    from ordinate.estimators.saving import MAP, MODEL, load
+    from ordinate.evaluation.metrics import judge_probabilities
+
+    unknown: dict[str, float | None] = {"log_likelihood": None, "calibration_error": None}
+    if embedding.name != MAP or not (embedding.parent / MODEL).exists():
+        return unknown
+    try:
+        model = load(embedding.parent)
+    except ValueError as error:
+        shell.say(f"note: no probabilities are known: {error}", quiet=False)
+        return unknown
+    if not hasattr(model, "predict_proba"):
+        return unknown
+    asked = Triplets(ids, items=model.items_)
+    likelihood, curve = judge_probabilities(model.predict_proba(asked)[:, 1], triplets)
+    return {"log_likelihood": likelihood, "calibration_error": curve.error}
+
+
 def _tell_score(record: dict[str, Any]) -> None:
     from ordinate.evaluation.metrics import beside_chance
 
     accuracy = beside_chance(record["accuracy"], record["error"])
     of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
     shell.answer(f"{accuracy} of {record['triplets']:,} triplets{of} agree with the map")
+    if record["log_likelihood"] is not None:
+        shell.answer(
+            f"log-likelihood {record['log_likelihood']:.4f} per triplet; expected calibration "
+            f"error {record['calibration_error']:.1%}: probabilities differ by so much from the "
+            "shares that came true"
+        )
     if record["without_place"]:
         shell.answer(
             f"{record['without_place']:,} of them name items without a place, and count as half "

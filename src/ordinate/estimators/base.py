@@ -64,6 +64,7 @@ class Embedder(ScikitEstimator, ABC):
 
     _streams = True  # takes triplets that are not in memory
     _by_anchor = False  # and needs the rows of each anchor together
+    _chooses = False  # tries many settings in a fit, which takes as long
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> "Embedder":

@@ -14,6 +14,7 @@ from ordinate.estimators import (
     STE,
     TSTE,
     GNMDSKer,
+    OrdinalEmbedding,
     PowerEmbedding,
     STEKer,
     STEProj,
@@ -27,6 +28,7 @@ MANY = 20_000_000
 # With fewer triplets per coordinate a ridge of 1 more than halves the error; docs/maps.md.
 FEW = 10
 RIDGE = 1.0
+LEAST = 50  # answers that can choose anything
 
 
 class Method(NamedTuple):
@@ -39,7 +41,8 @@ class Method(NamedTuple):
 
 
 METHODS = (
-    Method("ste", STE, "the most likely map of noisy answers; the usual choice", "any triplets"),
+    Method("ordinal", OrdinalEmbedding, "lets unseen answers choose: the usual choice", "memory"),
+    Method("ste", STE, "the most likely map, if squared distances are compared", "any triplets"),
     Method("tste", TSTE, "like ste with heavy tails: shows groups", "any triplets"),
     Method("ckl", CKL, "answers that depend on ratios of distances", "any triplets"),
     Method("power", PowerEmbedding, "people who compare distances, and lapse", "any triplets"),
@@ -71,8 +74,10 @@ def choose(
     triplets : Triplets or TripletFile
     n_components : int
     name : str
-        "auto" takes LOE for over 20 million triplets about landmarks, else STE, with a ridge of 1
-        where there are fewer than 10 triplets per coordinate.
+        "auto" takes the estimator that lets unseen answers choose; LOE for over 20 million triplets
+        about landmarks. It takes STE for files that are larger than memory, for fewer than 50
+        answers, and where an option is given that the other would choose itself: then with a ridge
+        of 1 where there are fewer than 10 triplets per coordinate.
     **options
         Parameters of the estimator. None stands for its default. A random_state goes to those
         methods that are random, and the device "cpu" or "auto" to those that have a choice.
@@ -82,20 +87,13 @@ def choose(
     >>> from ordinate import sample_points, sample_triplets
     >>> triplets = sample_triplets(sample_points(50, random_state=0), 5000, random_state=0)
     >>> choose(triplets, 2).estimator
-    STE()
+    OrdinalEmbedding()
     """
     check_choice("method", name, NAMES)
     given = {option: value for option, value in options.items() if value is not None}
     reason = "as asked for"
     if name == "auto":
-        name, reason = "ste", "the most likely map, whatever the sampling"
-        if len(triplets) > MANY and asks_about_landmarks(
-            store_of(triplets).counts[0], n_components
-        ):
-            name, reason = "loe", "very many questions about few landmarks"
-        elif _n_answers(triplets) < FEW * triplets.n_items * n_components:
-            given.setdefault("regularization", RIDGE)
-            reason += f"; with a ridge of {given['regularization']:g}, as answers are few"
+        name, reason = _suitable(triplets, n_components, given)
     estimator = {method.name: method.estimator for method in METHODS}[name]
     known = estimator().get_params()
     if "random_state" not in known:
@@ -119,6 +117,30 @@ def choose(
             )
         )
     return Choice(estimator(n_components, **given), name, reason)
+
+
+def _suitable(
+    triplets: Triplets | TripletFile, n_components: int, given: dict[str, Any]
+) -> tuple[str, Message | str]:
+    """Return the name of the method that suits, and why; a ridge goes to what is given."""
+    if len(triplets) > MANY and asks_about_landmarks(store_of(triplets).counts[0], n_components):
+        return "loe", "very many questions about few landmarks"
+    chosen_there = sorted(set(given) - set(OrdinalEmbedding().get_params()))
+    why_not: Message | None = None
+    if not isinstance(triplets, Triplets):
+        why_not = Message("nothing was chosen by unseen answers, as the file is larger than memory")
+    elif chosen_there:
+        names = Message.joined(", ", (Message(Option(option)) for option in chosen_there))
+        why_not = Message("nothing was chosen by unseen answers, since ", names, " was given")
+    elif int(triplets.groups("answer").max()) + 1 < LEAST:
+        why_not = Message(f"fewer than {LEAST} answers cannot choose a model")
+    if why_not is None:
+        return "ordinal", "what predicts unseen answers best"
+    ridge = ""
+    if _n_answers(triplets) < FEW * triplets.n_items * n_components:
+        given.setdefault("regularization", RIDGE)
+        ridge = f"; with a ridge of {given['regularization']:g}, as answers are few"
+    return "ste", Message("the most likely map if squared distances are compared: ", why_not, ridge)
 
 
 def _n_answers(triplets: Triplets | TripletFile) -> float:

@@ -11,7 +11,15 @@ from ordinate._base.checks import check_whole, random_generator
 from ordinate._base.messages import Message, Option
 from ordinate.data.advice import Problem
 from ordinate.data.triplets import Triplets
-from ordinate.evaluation.metrics import CHANCE, Accuracy, beside_chance, correct, judge
+from ordinate.evaluation.metrics import (
+    CHANCE,
+    Accuracy,
+    Calibration,
+    beside_chance,
+    correct,
+    judge,
+    judge_probabilities,
+)
 from ordinate.evaluation.splits import TripletKFold
 
 if TYPE_CHECKING:
@@ -20,6 +28,8 @@ if TYPE_CHECKING:
 MANY = 2_000_000  # triplets above which one tenth is held out, once
 FOLDS = 5
 SHARE = 10  # of many triplets, one in so many is held out
+# Triplets above which one fifth is held out, once, where each fit makes a choice of its own.
+MANY_TO_CHOOSE_BY = 20_000
 
 BETTER = "better than chance"
 NO_BETTER = "no better than chance"
@@ -46,6 +56,10 @@ class HeldOut(NamedTuple):
     verdict : str
         "better than chance", "no better than chance" or "too few answers to tell".
     how : str
+    log_likelihood : float or None
+        Of a triplet, on average; None where the estimator has no probabilities.
+    calibration : Calibration or None
+        How far the probabilities of the likelier answers can be taken at their word.
     """
 
     accuracy: float
@@ -55,9 +69,25 @@ class HeldOut(NamedTuple):
     chance: float
     verdict: str
     how: str
+    log_likelihood: float | None = None
+    calibration: Calibration | None = None
 
     def __str__(self) -> str:
         return beside_chance(self.accuracy, self.error)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all as plain values for JSON."""
+        curve = self.calibration
+        return self._asdict() | {
+            "calibration": None
+            if curve is None
+            else {
+                "error": curve.error,
+                "predicted": curve.predicted.tolist(),
+                "observed": curve.observed.tolist(),
+                "counts": curve.counts.tolist(),
+            }
+        }
 
     def problems(self) -> list[Problem]:
         """Return what the verdict means for readers of the map; nothing if all is well."""
@@ -96,27 +126,46 @@ def hold_out(
     NaN where that is not known.
     """
     unit = "row" if triplets.answer is None else "answer"
-    n_fits, how = _plan(folds, len(triplets), int(triplets.groups("answer").max()) + 1, unit)
-    if not n_fits:
+    n_answers = int(triplets.groups("answer").max()) + 1
+    plan = _plan(folds, len(triplets), n_answers, unit, estimator._chooses)
+    if not plan.n_fits:
         return None, np.full(len(triplets), np.nan)
     generator = random_generator(random_state)
-    predicted = _predictions(estimator, triplets, n_fits, generator, tell)
+    predicted, given = _predictions(estimator, triplets, plan, generator, tell)
     found = _judge_known(predicted, triplets)
+    likelihood, curve = None, None
+    if given is not None:
+        known = np.isfinite(given)
+        likelihood, curve = judge_probabilities(given[known], triplets[known])
 
     def of_sound_answers() -> Accuracy:
         tell("what sound answers to these questions would give")
         sound = _sound_answers(triplets, estimator.n_components, generator)
-        return _judge_known(_predictions(estimator, sound, n_fits, generator), sound)
+        return _judge_known(_predictions(estimator, sound, plan, generator)[0], sound)
 
     verdict = _verdict(found, of_sound_answers)
     counts = found.n_triplets, found.n_answers
-    return HeldOut(found.accuracy, found.error, *counts, CHANCE, verdict, how), predicted
+    held_out = HeldOut(
+        found.accuracy, found.error, *counts, CHANCE, verdict, plan.how, likelihood, curve
+    )
+    return held_out, predicted
 
 
-def _plan(folds: int | None, n_rows: int, n_answers: int, unit: str) -> tuple[int, str]:
-    """How many fits judge the map, and how to say so; rows are units where answers are unknown."""
+class _Plan(NamedTuple):
+    """How many fits judge the map, of how many parts, and how to say so."""
+
+    n_fits: int
+    n_parts: int
+    how: str
+
+
+def _plan(folds: int | None, n_rows: int, n_answers: int, unit: str, chooses: bool) -> _Plan:
+    """Plan the fits; rows are units where answers are unknown."""
     if folds is None and n_rows > MANY:
-        return 1, f"one tenth of the {unit}s are predicted by a map of the rest"
+        return _Plan(1, SHARE, f"one tenth of the {unit}s are predicted by a map of the rest")
+    if folds is None and chooses and n_rows > MANY_TO_CHOOSE_BY:
+        how = f"one fifth of the {unit}s are predicted by a map of the rest, which chose by itself"
+        return _Plan(1, FOLDS, how)
     if folds is None:
         n_folds = min(FOLDS, n_answers) if n_answers > 1 else 0
     else:
@@ -124,27 +173,33 @@ def _plan(folds: int | None, n_rows: int, n_answers: int, unit: str) -> tuple[in
         if n_folds == 1:
             rule = " must be 0, or at least 2: one part leaves nothing to fit"
             raise ValueError(Message(Option("folds"), rule))
-    return n_folds, f"each {unit} is predicted by a map of the others, in {n_folds} parts"
+    how = f"each {unit} is predicted by a map of the others, in {n_folds} parts"
+    return _Plan(n_folds, n_folds, how)
 
 
 def _predictions(
     estimator: "Embedder",
     triplets: Triplets,
-    n_fits: int,
+    plan: _Plan,
     random_state: Any,
     tell: Callable[[str], None] = lambda message: None,
-) -> np.ndarray:
-    """Which triplets maps get right that were made without their answers; NaN where none was."""
-    predicted = np.full(len(triplets), np.nan)
-    n_splits = n_fits if n_fits > 1 else SHARE
-    splits = TripletKFold(n_splits, random_state=random_state).split(triplets)
-    for number, (train, test) in zip(range(n_fits), splits, strict=False):
-        tell(f"held-out answers, map {number + 1} of {n_fits}")
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Which triplets maps get right that were made without their answers, and how likely they were.
+
+    NaN where no such map was made; None in place of probabilities where the estimator has none.
+    """
+    predicted, given = np.full(len(triplets), np.nan), None
+    splits = TripletKFold(plan.n_parts, random_state=random_state).split(triplets)
+    for number, (train, test) in zip(range(plan.n_fits), splits, strict=False):
+        tell(f"held-out answers, map {number + 1} of {plan.n_fits}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
-            points = clone(estimator).fit(triplets[train]).embedding_
-        predicted[test] = correct(points, triplets.rows[test])
-    return predicted
+            model = clone(estimator).fit(triplets[train])
+        predicted[test] = correct(model.embedding_, triplets.rows[test])
+        if hasattr(model, "predict_proba"):
+            given = np.full(len(triplets), np.nan) if given is None else given
+            given[test] = model.predict_proba(triplets[test])[:, 1]
+    return predicted, given
 
 
 def _judge_known(predicted: np.ndarray, triplets: Triplets) -> Accuracy:

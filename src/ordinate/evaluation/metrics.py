@@ -51,6 +51,26 @@ def beside_chance(accuracy: float, error: float) -> str:
     return f"{accuracy:.1%} ± {error:.1%} (chance {CHANCE:.0%})"
 
 
+class Calibration(NamedTuple):
+    """How far probabilities can be taken at their word.
+
+    Attributes
+    ----------
+    error : float
+        The expected calibration error: by how much the share that came true differs from the
+        probability, on average over bins of equal count. Chance alone makes it a little more than
+        0: about ``0.4 * sqrt(n_bins / n)``, for n predictions.
+    predicted, observed : ndarray, shape (n_bins,)
+        Mean probability, and the share that came true, of each bin.
+    counts : ndarray of int, shape (n_bins,)
+    """
+
+    error: float
+    predicted: np.ndarray
+    observed: np.ndarray
+    counts: np.ndarray
+
+
 def align(points: Any, reference: Any, *, scale: bool = False) -> np.ndarray:
     """Move, rotate and mirror a map so that it is as close to the reference as possible.
 
@@ -205,6 +225,63 @@ def judge(right: np.ndarray, triplets: Triplets) -> Accuracy:
         len(triplets),
         len(size) - 4,
     )
+
+
+def calibration(
+    probabilities: Any, right: Any, *, weight: Any = None, n_bins: int = 10
+) -> Calibration:
+    """Hold predicted probabilities against what happened: a reliability curve, and its error.
+
+    Parameters
+    ----------
+    probabilities : array-like, shape (m,)
+        That a prediction is right.
+    right : array-like, shape (m,)
+        1 where it was, 0 where it was not, 0.5 for a tie.
+    weight : array-like, shape (m,), optional
+        How often each counts.
+    n_bins : int
+        Bins of equal count; fewer where there are fewer predictions.
+
+    Examples
+    --------
+    >>> from ordinate import metrics
+    >>> metrics.calibration([0.6, 0.6, 0.9, 0.9], [1, 0, 1, 1], n_bins=2).error
+    0.1
+    """
+    p, true = np.asarray(probabilities, dtype=float), np.asarray(right, dtype=float)
+    if p.ndim != 1 or p.shape != true.shape or not p.size:
+        raise ValueError(
+            "probabilities and right must be lists of the same length, one entry per prediction; "
+            f"got shapes {p.shape} and {true.shape}"
+        )
+    for name, values in (("probabilities", p), ("right", true)):
+        if not ((values >= 0) & (values <= 1)).all():
+            raise ValueError(f"{name} must lie between 0 and 1")
+    w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=float)
+    if w.shape != p.shape:
+        raise ValueError(f"weight must be of shape {p.shape}; got {w.shape}")
+    n_bins = min(check_whole("n_bins", n_bins), len(p))
+    place = np.empty(len(p), np.int64)
+    place[np.argsort(p, kind="stable")] = np.arange(len(p)) * n_bins // len(p)
+    total = np.bincount(place, w)
+    predicted, observed = (np.bincount(place, w * values) / total for values in (p, true))
+    error = float(np.average(np.abs(predicted - observed), weights=total))
+    return Calibration(error, predicted, observed, np.bincount(place))
+
+
+def judge_probabilities(
+    given: np.ndarray, triplets: Triplets, n_bins: int = 10
+) -> tuple[float, Calibration]:
+    """Judge probabilities (m,) of the answers that were given.
+
+    Returns the mean log-likelihood of a triplet, and the calibration of the likelier answers.
+    """
+    weight = np.ones(len(triplets)) if triplets.weight is None else triplets.weight
+    likelihood = np.average(np.log(np.maximum(given, np.finfo(float).tiny)), weights=weight)
+    likelier = np.maximum(given, 1 - given)
+    right = (1 + np.sign(given - CHANCE)) / 2
+    return float(likelihood), calibration(likelier, right, weight=weight, n_bins=n_bins)
 
 
 def purity(clusters: Any, classes: Any) -> float:

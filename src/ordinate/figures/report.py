@@ -48,6 +48,7 @@ def html_report(
     problems: Iterable[tuple[str, str, str]] = (),
     facts: Mapping[str, Any] | None = None,
     held_out: Mapping[str, Any] | None = None,
+    calibration: Mapping[str, Any] | None = None,
     verdict: tuple[str, str, str] | None = None,
 ) -> str:
     """Make a report: one HTML file with an interactive map that opens in any browser, offline.
@@ -83,6 +84,9 @@ def html_report(
         How the map was made: settings, versions, seed, times, what was dropped and why.
     held_out : mapping, optional
         ``accuracy`` on triplets held out of the fit, ``n_triplets``, and any further text.
+    calibration : mapping, optional
+        What :class:`ordinate.metrics.Calibration` holds, of predictions of unseen answers, to draw
+        a reliability curve: ``error``, and ``predicted``, ``observed`` and ``counts`` of each bin.
     verdict : (severity, message, remedy), optional
         What a reader must know before seeing the map, in the form of a problem; shown at the top.
 
@@ -120,6 +124,7 @@ def html_report(
         "facts": [[str(name), str(value)] for name, value in (facts or {}).items()],
         "verdict": None if verdict is None else [str(part) for part in verdict],
         "held_out": None if held_out is None else _held_out(held_out),
+        "calibration": None if calibration is None else _calibration(calibration),
         "palette": {"colours": COLOURS, "markers": MARKERS, "grey": GREY, "other": OTHER},
     }
     return _fill(title, data)
@@ -224,6 +229,21 @@ def _held_out(held_out: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: _number(held_out[key]) for key in ("accuracy", "n_triplets") if key in held_out}
     more = [[str(key), str(value)] for key, value in held_out.items() if key not in found]
     return {**found, "more": more}
+
+
+def _calibration(curve: Mapping[str, Any]) -> dict[str, Any]:
+    missing = {"error", "predicted", "observed", "counts"} - set(curve)
+    if missing:
+        raise ValueError(
+            "calibration needs the keys error, predicted, observed and counts; "
+            f"{sorted(missing)} missing"
+        )
+    n = len(curve["predicted"])
+    bins = {
+        key: _numbers(f"calibration {key}", curve[key], n)
+        for key in ("predicted", "observed", "counts")
+    }
+    return {"error": _number(curve["error"]), **bins}
 
 
 def _pictures(images: dict[int, Any]) -> dict[str, str]:

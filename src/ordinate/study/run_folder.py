@@ -160,7 +160,7 @@ def _attempt(what: str, show: Callable[[Appearance], None], appearance: Appearan
 def caption(analysis: Analysis, story: Story) -> str:
     """What the map is, and how good it is."""
     text = (
-        f"{len(analysis.model.items_):,} items by {story.method.upper()} from "
+        f"{len(analysis.model.items_):,} items by {type(analysis.model).__name__} from "
         f"{story.summary.n_rows:,} triplets."
     )
     held_out = analysis.held_out
@@ -193,11 +193,25 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "dropped": story.notes,
         "problems": [problem._asdict() for problem in _problems(analysis, story)],
         "data": story.summary.as_dict(),
-        "held_out": None if held_out is None else held_out._asdict(),
+        "choice": _choice(model),
+        "held_out": None if held_out is None else held_out.as_dict(),
         "result": result,
         "warnings": analysis.warnings,
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
         "versions": versions(),
+    }
+
+
+def _choice(model: Any) -> dict[str, Any] | None:
+    """What the answers chose, and what else was tried; None for a method that chooses nothing."""
+    if not hasattr(model, "choice_"):
+        return None
+    return {
+        "told": model.describe_choice(),
+        "maker": model.maker_,
+        "response": {"power": model.power_, "slope": model.slope_, "lapse": model.lapse_},
+        "n_triplets": model.n_chosen_by_,
+        "tried": model.choice_,
     }
 
 
@@ -226,6 +240,7 @@ def _page(
     facts = {
         "command": story.command,
         "method": f"{story.method}: {story.reason}",
+        **_chosen(analysis.model),
         **{f"setting: {name}": value for name, value in story.settings.items()},
         **{f"input: {name}": value for name, value in story.source.items()},
         **{f"dropped {k}": note for k, note in enumerate(story.notes, start=1)},
@@ -235,6 +250,7 @@ def _page(
         **versions(),
     }
     held_out = analysis.held_out
+    curve = None if held_out is None else held_out.as_dict()["calibration"]
     return html_report(
         analysis.model.embedding_,
         labels,
@@ -257,9 +273,34 @@ def _page(
             "n_triplets": held_out.n_triplets,
             "standard error": f"{held_out.error:.1%}",
             "where": held_out.how,
-        },
+        }
+        | (
+            {}
+            if held_out.log_likelihood is None
+            else {"log-likelihood": f"{held_out.log_likelihood:.4f}"}
+        ),
+        calibration=curve,
         verdict=next(((p.severity, p.what, p.remedy) for p in analysis.problems), None),
     )
+
+
+def _chosen(model: Any) -> dict[str, str]:
+    """What was chosen, and how well the best of what was tried predicts, in words."""
+    choice = _choice(model)
+    if choice is None:
+        return {}
+    tried = {
+        f"tried {k}": f"power {row['power']:g}, slope {row['slope']:g}, ridge "
+        f"{row['regularization']:.3g}: log-likelihood {-row['loss']:.4f}, behind the best by "
+        f"{row['behind']:.4f} ± {row['error']:.4f}; accuracy {row['accuracy']:.1%}"
+        for k, row in enumerate(choice["tried"], start=1)
+    }
+    answers = ", ".join(f"{name} {value:.3g}" for name, value in choice["response"].items())
+    return {
+        "choice": f"{choice['told']} ({choice['n_triplets']:,} triplets took part)",
+        "how people answer": f"{answers}, of the map's distances",
+        **tried,
+    }
 
 
 def _problems(analysis: Analysis, story: Story) -> list[Problem]:

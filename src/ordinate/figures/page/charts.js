@@ -72,3 +72,21 @@ function curve(history) {
   chart.setAttribute("aria-label", `Loss by iteration. ${text}`);
   return el("figure", {}, chart, el("figcaption", {}, text));
 }
+
+// Shares that came true against the probabilities they were given: on the diagonal if all is well.
+function reliability({ error, predicted, observed, counts }) {
+  const shown = predicted.map((_, k) => k).filter((k) => known(predicted[k]) && known(observed[k]));
+  const low = Math.min(CHANCE, Math.floor(20 * smallest(shown.map((k) => observed[k]))) / 20);
+  const wholePercent = (v) => Math.round(100 * v) + "%";
+  const [chart, sx, sy] = frame([low, 1], [low, 1], "predicted probability", "share that came true", wholePercent, wholePercent);
+  chart.append(svg("line", { class: "chance", x1: sx(low), y1: sy(low), x2: sx(1), y2: sy(1) }));
+  for (const k of shown) {
+    const spread = 1.96 * Math.sqrt((predicted[k] * (1 - predicted[k])) / Math.max(counts[k], 1)), x = sx(predicted[k]);
+    chart.append(svg("line", { class: "axis", x1: x, x2: x, y1: sy(Math.max(low, observed[k] - spread)), y2: sy(Math.min(1, observed[k] + spread)) }));
+    chart.append(svg("circle", { class: "bars", cx: x, cy: sy(observed[k]), r: 3.5 }));
+  }
+  chart.append(svg("polyline", { class: "curve", points: shown.map((k) => `${sx(predicted[k]).toFixed(1)},${sy(observed[k]).toFixed(1)}`).join(" ") }));
+  const text = `Of unseen answers given a probability, the share that came true; ${count(shown.length)} groups of ${count(counts[0])} triplets or so, with what chance may do to them. Mean distance from the diagonal: ${percent(error)}.`;
+  chart.setAttribute("aria-label", text);
+  return el("figure", {}, chart, el("figcaption", {}, text));
+}

@@ -134,6 +134,7 @@ pointers();
 choose(-1);
 itemsSection();
 participantsSection();
+if (data.calibration) section("probabilities", "Probabilities", reliability(data.calibration));
 if (data.history.filter(known).length > 1) section("convergence", "Convergence", curve(data.history));
 dataSection();
 factsSection();

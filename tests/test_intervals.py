@@ -1,0 +1,109 @@
+"""Intervals of the numbers that say how people answer; 20 runs each are in benchmarks/bench_shape.py."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ordinate import OrdinalEmbedding, Power, Triplets, sample_points, sample_triplets
+from ordinate.algorithms import profile
+from ordinate.algorithms.profile import _Coordinates, _end, _Numbers, _value
+from ordinate.passes import store_of
+
+
+def fitted(noise, n=20, m=3000, seed=0, size=3.0):
+    points = size * sample_points(n, random_state=seed)
+    triplets = sample_triplets(points, m, noise=noise, random_state=seed + 1)
+    return OrdinalEmbedding(random_state=seed).fit(triplets), triplets
+
+
+def covers(interval, truth):
+    return interval.low <= truth <= interval.high
+
+
+def test_people_who_compare_distances_and_lapse():
+    """Intervals hold the truth, and exclude those who compare squares and never lapse."""
+    model, triplets = fitted(Power(power=0.5, slope=1.0, lapse=0.1), m=6000)
+    found = model.response_intervals(triplets)
+    assert tuple(found) == profile.NUMBERS
+    assert covers(found["power"], 0.5)
+    assert covers(found["lapse"], 0.1)
+    assert found["exponent"].high < 1
+    assert found["lapse"].low > 0
+    for interval in found.values():
+        assert interval.low <= interval.estimate <= interval.high
+    wider = model.response_intervals(triplets, level=0.999)["lapse"]
+    assert wider.low < found["lapse"].low
+    assert wider.high > found["lapse"].high
+
+
+def test_those_who_compare_squared_distances():
+    """The exponent is 1, there are no lapses; the power is whatever, on maps that are small."""
+    model, triplets = fitted("btl", m=4000, size=1.0)
+    found = model.response_intervals(triplets)
+    assert covers(found["exponent"], 1.0)
+    assert found["lapse"].low == 0
+    assert 0 < found["lapse"].high < 0.2
+    assert math.isinf(found["power"].low)
+
+
+def test_rows_of_one_answer_make_intervals_wider():
+    noise = Power(power=0.5, slope=1.0, lapse=0.1)
+    model, triplets = fitted(noise, n=12, m=2000)
+    pairs = Triplets(triplets.rows, answer=np.arange(len(triplets)) // 2)
+    alone, together = (model.response_intervals(rows)["lapse"] for rows in (triplets, pairs))
+    assert together.high - together.low > 1.2 * (alone.high - alone.low)
+    with pytest.raises(ValueError, match="level must be"):
+        model.response_intervals(triplets, level=1.0)
+
+
+@pytest.mark.parametrize("wanted", profile.NUMBERS)
+def test_coordinates_stand_for_numbers(wanted):
+    numbers = _Numbers(power=0.3, slope=0.7, lapse=0.04, variance=2.5)
+    coordinates = _Coordinates(wanted, 2)
+    assert np.allclose(coordinates.numbers(coordinates.of(numbers)), numbers)
+    # What lies beyond the bounds is brought within them.
+    wild = coordinates.of(numbers._replace(power=-9.0, variance=1e9))
+    assert ((wild >= coordinates.bounds[:, 0]) & (wild <= coordinates.bounds[:, 1])).all()
+
+
+def test_at_power_1_slope_and_scale_are_one_number():
+    model, triplets = fitted("btl", n=12, m=1500, size=1.0)
+    store, points = store_of(triplets), model.embedding_ / model.embedding_.std()
+    one, _ = _value(store, _Numbers(1.0, 1.0, 0.02, 0.8), points)
+    same, _ = _value(store, _Numbers(1.0, 0.25, 0.02, 3.2), points)
+    assert one == pytest.approx(same, abs=1e-3)
+
+
+@pytest.mark.parametrize("end", [0.03, 0.9, 2.9])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_ends_are_where_the_value_has_risen_enough(end, side):
+    tried = []
+
+    def rise(number):
+        tried.append(number)
+        return 2.0 * ((number - 1) / end) ** 2
+
+    found = _end(rise, 1.0, side * 0.1, 1.0 + side * 3, 2.0)
+    assert found == pytest.approx(1 + side * end, rel=0.01, abs=0.01 * end)
+    assert len(tried) < 8
+    assert _end(rise, 1.0, side * 0.1, 1.0 + side * 0.5 * end, 2.0) is None
+
+
+def test_a_lower_minimum_that_turns_up_is_begun_from_anew(monkeypatch):
+    """The first minimum is a sham: intervals are those from the true one all the same."""
+    noise = Power(power=0.5, slope=1.0, lapse=0.1)
+    model, triplets = fitted(noise, n=12, m=2000)
+    true = model.response_intervals(triplets)
+    minimum, calls = profile._minimum, []
+
+    def sham(store, coordinates, start, points, held=None):
+        calls.append(held)
+        found = minimum(store, coordinates, start, points, held)
+        return found._replace(value=found.value + 5.0) if len(calls) == 1 else found
+
+    monkeypatch.setattr(profile, "_minimum", sham)
+    found = model.response_intervals(triplets)
+    assert calls.count(None) == 2
+    assert found["lapse"].low == pytest.approx(true["lapse"].low, abs=0.01)
+    assert found["lapse"].high == pytest.approx(true["lapse"].high, abs=0.01)
