@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -12,17 +13,13 @@ from fuzz.formats import Written, write
 from fuzz.known import dropped, told
 from ordinate import Triplets, readers
 
-TAIL = 3  # records at the end that a cut may change
 STRAYS = (b'"', b'""', b"'", b"\0", b"\xff", b"\r", b"\n", b",", b";", b"\t", b"\\", b"\x1a", b"NA")
 
 
 def check(rng: Random, folder: Path) -> list[str]:
     """Write a file, damage it, read it, and return what is wrong with that."""
     written = write(rng, make_sheet(rng), folder)
-    path = written.path
-    if path.is_dir():
-        path = rng.choice(sorted(file for file in path.iterdir()))
-    damage, touched = _damage(rng, written, path)
+    damage, touched = damaged(rng, written)
     try:
         reading = readers.read(written.path, **written.sheet.options)
     except readers.ReadError:
@@ -30,7 +27,7 @@ def check(rng: Random, folder: Path) -> list[str]:
     problems = accounted(reading)
     if touched is not None:
         problems += _untouched_rows(written, reading, touched)
-        problems += _lines(written, reading, path)
+        problems += _lines(written, reading)
     return [f"{told(written)}, {damage}: {problem}" for problem in problems]
 
 
@@ -64,25 +61,23 @@ def _triplets(triplets: Triplets) -> Counter:
     return Counter(tuple(map(str, row)) for row in triplets.items[triplets.rows].tolist())
 
 
-def _lines(written: Written, reading: Any, path: Path) -> list[str]:
+def _lines(written: Written, reading: Any) -> list[str]:
     """Each line of a text file without line ends in fields is a row, or told of."""
     inside = any("\n" in str(cell) for cells in written.sheet.columns.values() for cell in cells)
-    content = path.read_bytes()
-    if inside or path.is_dir() or content[:2] == b"\xff\xfe":
+    content = written.path.read_bytes()
+    if inside or content[:2] == b"\xff\xfe":
         return []
-    lines = [line for line in content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")]
-    filled = sum(bool(line) for line in lines)
-    n_above = written.first if not any("begins below" in note for note in reading.notes) else None
-    if n_above is None or reading.n_rows >= filled - written.first:
+    n_lines = sum(map(bool, re.split(rb"[\r\n]+", content)))
+    if reading.n_rows >= n_lines - written.first or any("line" in n for n in reading.notes):
         return []
-    if any("line" in note for note in reading.notes):
-        return []
-    return [f"{filled} lines, {reading.n_rows} rows; notes {reading.notes}"]
+    return [f"{n_lines} lines, {reading.n_rows} rows; notes {reading.notes}"]
 
 
-def _damage(rng: Random, written: Written, path: Path) -> tuple[str, set[int] | None]:
+def damaged(rng: Random, written: Written) -> tuple[str, set[int] | None]:
     """Damage a file; return how, and which records of a text file that reached."""
-    records = written.records
+    records, path = written.records, written.path
+    if path.is_dir():
+        path = rng.choice(sorted(path.iterdir()))
     if records and rng.random() < 0.4:
         how = rng.choice([_double_row, _cut_row, _double_field, _lose_field, _stray_quotes])
         new, touched = how(rng, written)

@@ -1,0 +1,176 @@
+"""Cases in processes of their own, so that a crash, a hang or a runaway is a failure like others."""
+
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterable
+from multiprocessing.connection import wait
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from fuzz import disks
+from fuzz.parts import PARTS
+from fuzz.scratch import new_folder
+
+WORKERS = max(2, os.cpu_count() or 2)
+MOST_MEMORY = 512 << 20  # bytes that one case may take; no file is larger than 200 kB
+ROOM = 4 << 30  # after which memory is refused, so that a runaway ends
+_BYTES = 1 if sys.platform == "darwin" else 1024  # the unit of ru_maxrss
+
+
+class Failure(NamedTuple):
+    """A case and what is wrong with it."""
+
+    case: str
+    problem: str
+
+
+class Result(NamedTuple):
+    """What became of a part."""
+
+    part: str
+    n_cases: int
+    seconds: float
+    failures: list[Failure]
+
+
+def names(part: str, seed: int, n: int) -> list[str]:
+    """Return the names of cases, from which they are made."""
+    return [f"{part}:{seed}:{number}" for number in range(n)]
+
+
+def run_case(name: str) -> list[str]:
+    """Run a case, and return what is wrong."""
+    part = PARTS[name.split(":")[0]]
+    before = _peak()
+    with new_folder() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            problems = part.check(Random(name), Path(folder))
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            what = str(error).split("\n")[0][:200]
+            where = f"{Path(place.filename).name}, line {place.lineno}"
+            problems = [f"{type(error).__name__} in {where}: {what}"]
+    grown = _peak() - before
+    if grown > MOST_MEMORY:
+        problems.append(f"it took {grown >> 20} MiB of memory")
+    return problems
+
+
+class Pool:
+    """A process for each processor, in which cases are run; a context."""
+
+    def __enter__(self) -> "Pool":
+        self._workers = [_Worker() for _ in range(WORKERS)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.end()
+
+    def run(self, part: str, cases: Iterable[str], seconds: float = float("inf")) -> Result:
+        """Run cases of a part until there are no more of them, or no time."""
+        began = time.monotonic()
+        left = iter(cases)
+        failures: list[Failure] = []
+        n_done = 0
+        busy = [worker for worker in self._workers if worker.take(left)]
+        while busy:
+            ready = wait([worker.pipe for worker in busy], timeout=1)
+            for worker in busy:
+                problems = worker.result(worker.pipe in ready, PARTS[part].limit)
+                if problems is not None:
+                    n_done += 1
+                    failures += [Failure(worker.case, problem) for problem in problems]
+                    worker.case = ""
+            if time.monotonic() - began > seconds:
+                left = iter(())
+            busy = [worker for worker in busy if worker.case or worker.take(left)]
+        return Result(part, n_done, time.monotonic() - began, failures)
+
+
+class _Worker:
+    """A process that runs one case after the other; a new one after a crash or a hang."""
+
+    case = ""
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=_serve, args=(other,))
+        self.process.start()
+        other.close()
+
+    def take(self, cases: Iterable[str]) -> bool:
+        """Begin the next case, and tell whether there was one."""
+        self.case = next(iter(cases), "")
+        if self.case:
+            self.began = time.monotonic()
+            self.pipe.send(self.case)
+        return bool(self.case)
+
+    def result(self, ready: bool, limit: float) -> list[str] | None:
+        """Return what is wrong with the case at hand, or None while it runs."""
+        if ready:
+            try:
+                return self.pipe.recv()
+            except (EOFError, ConnectionError):
+                self.process.join()
+                return self._again(f"the process ended with {_ending(self.process.exitcode)}")
+        if time.monotonic() - self.began > limit:
+            self.process.kill()
+            self.process.join()
+            return self._again(f"it hangs: no result after {limit:.0f} s")
+        return None
+
+    def _again(self, problem: str) -> list[str]:
+        self.pipe.close()
+        self._start()
+        return [problem]
+
+    def end(self) -> None:
+        """End the process; it has nothing left to do."""
+        self.pipe.close()
+        self.process.join(5)
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+
+
+def _serve(pipe: multiprocessing.connection.Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    disks.be_alone()
+    soft = _size() + ROOM
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (soft, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    while True:
+        try:
+            pipe.send(run_case(pipe.recv()))
+        except EOFError:
+            return
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES
+
+
+def _size() -> int:
+    """Addresses in use, in bytes."""
+    if sys.platform != "linux":
+        return 0
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
+
+
+def _ending(code: int | None) -> str:
+    return signal.Signals(-code).name if code and code < 0 else f"exit code {code}"
