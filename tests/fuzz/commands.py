@@ -15,8 +15,8 @@ from fuzz.features import make_sheet
 from fuzz.formats import Written, write
 from fuzz.known import dropped, meaning, told
 from fuzz.mutated import damaged
-from fuzz.shell import Done, run
 from fuzz.sheets import Truth
+from fuzz.shell import Done, run
 from ordinate import readers
 from ordinate.cli._shell import as_command_line
 

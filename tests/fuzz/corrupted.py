@@ -19,7 +19,10 @@ REFUSALS = (ValueError, MemoryError, OSError)
 
 def check(rng: Random, folder: Path) -> list[str]:
     """Damage a byte of a folder or file of our own; return what is wrong with how it is read."""
-    kind, labels = rng.choice(["fast folder", "fast file", "model"]), rng.choice(["words", "padded", "numbers from 0"])
+    kind, labels = (
+        rng.choice(["fast folder", "fast file", "model"]),
+        rng.choice(["words", "padded", "numbers from 0"]),
+    )
     weighted = rng.random() < 0.5
     original = _made(kind, labels, weighted)
     copy = folder / original.name

@@ -1,6 +1,5 @@
 """Full disks and folders that cannot be written to: a message, and what was there before."""
 
-import ctypes
 import os
 import subprocess
 from pathlib import Path
@@ -8,10 +7,10 @@ from random import Random
 
 from fuzz.commands import ended
 from fuzz.results import KINDS, NEW, OLD, arguments, begin, left_over, which_is_there
+from fuzz.scratch import may_mount
 from fuzz.shell import Command
 
 UNWRITABLE = 4
-NEW_NAMESPACE = 0x00020000  # CLONE_NEWNS
 
 
 def check(rng: Random, folder: Path) -> list[str]:
@@ -20,7 +19,7 @@ def check(rng: Random, folder: Path) -> list[str]:
     folder.mkdir()
     kind = rng.choice(KINDS)
     how = rng.choice(["full", "full", "limit", "closed"] if may_mount() else ["limit", "closed"])
-    file_size = rng.choice([1, 500, 5_000, 40_000]) if how == "limit" else 0
+    file_size = rng.choice([1_500, 4_000, 40_000]) if how == "limit" else 0
     mounted = how == "full" or (how == "closed" and may_mount())
     if mounted:
         _mount(folder, 4 << 20)
@@ -49,17 +48,6 @@ def check(rng: Random, folder: Path) -> list[str]:
         else:
             folder.chmod(0o755)
     return [f"{case}: {problem}" for problem in problems]
-
-
-def may_mount() -> bool:
-    """Tell whether this process may mount disks, which root alone may."""
-    return os.name == "posix" and os.geteuid() == 0 and Path("/proc/self/ns/mnt").exists()
-
-
-def be_alone() -> None:
-    """Let this process and its children have mounts of their own, which go away with them."""
-    if may_mount() and ctypes.CDLL(None).unshare(NEW_NAMESPACE) == 0:
-        subprocess.run(["mount", "--make-rprivate", "/"], check=False)
 
 
 def _mount(folder: Path, size: int, *options: str) -> None:

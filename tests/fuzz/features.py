@@ -58,14 +58,19 @@ LABELS = {
     "pictures": (lambda rng, n: [f"img/{w}_{k:02}.png" for k, w in enumerate(words(rng, n))], True),
     "phrases": (lambda rng, n: [f"the {w} one" for w in words(rng, n)], True),
     "punctuation": (
-        lambda rng, n: [w + rng.choice([", red", '"s', ";x", "|y", "'s", " (2)", "/3"]) for w in words(rng, n)],
+        lambda rng, n: [
+            w + rng.choice([", red", '"s', ";x", "|y", "'s", " (2)", "/3"]) for w in words(rng, n)
+        ],
         True,
     ),
     "unicode": (_unicode, True),
     "formulas": (lambda rng, n: [f"{rng.choice('=+-@')}{w}" for w in words(rng, n)], True),
     "dates": (lambda rng, n: [f"2024-01-{k + 1:02}" for k in range(min(n, 31))], True),
     "hashes": (lambda rng, n: [f"#{w}" for w in words(rng, n)], False),
-    "tricky": (lambda rng, n: [*rng.sample(TRICKY, min(n, 12)), *words(rng, max(0, n - 12))], False),
+    "tricky": (
+        lambda rng, n: [*rng.sample(TRICKY, min(n, 12)), *words(rng, max(0, n - 12))],
+        False,
+    ),
     "missing": (lambda rng, n: [rng.choice(MISSING), *words(rng, n - 1)], False),
     "lookalikes": (_lookalikes, True),
     "long": (lambda rng, n: [w * 200 for w in words(rng, n)], True),
@@ -106,7 +111,9 @@ def _some_rows(rng: Random, sheet: Sheet) -> list[int]:
 
 
 def _participants(rng: Random, sheet: Sheet) -> None:
-    name = rng.choice(["participant", "participant_id", "puid", "subject", "WorkerId", "Subject.ID"])
+    name = rng.choice(
+        ["participant", "participant_id", "puid", "subject", "WorkerId", "Subject.ID"]
+    )
     people = rng.choice([["p1", "p2", "p3"], ["1", "2"], ["Ida", "Bo", "Zoë"], ["007", "7"]])
     sheet.participants = [rng.choice(people) for _ in sheet.answers]
     sheet.columns[name] = list(sheet.participants)

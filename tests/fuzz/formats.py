@@ -52,7 +52,9 @@ def write(rng: Random, sheet: Sheet, folder: Path) -> Written:
 
 def write_text(rng: Random, sheet: Sheet, folder: Path, name: str = "answers") -> Written:
     """Write text: delimiter, quotes, ends of lines, encoding, titles, packing."""
-    delimiter, ending = rng.choice([(",", "csv"), (",", "csv"), ("\t", "tsv"), (";", "csv"), ("|", "txt")])
+    delimiter, ending = rng.choice(
+        [(",", "csv"), (",", "csv"), ("\t", "tsv"), (";", "csv"), ("|", "txt")]
+    )
     if sheet.layout == "food100":
         delimiter, ending = ";", "csv"
     quoting = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
@@ -64,7 +66,9 @@ def write_text(rng: Random, sheet: Sheet, folder: Path, name: str = "answers") -
     above = []
     if sheet.named and rng.random() < 0.08 and len(rows) > 3:
         above = rng.choice([["# made by a program"], ["The study of 2024", ""]])
-    lines = [_line(row, delimiter, quoting) for row in ([list(sheet.columns)] if sheet.named else [])]
+    lines = [
+        _line(row, delimiter, quoting) for row in ([list(sheet.columns)] if sheet.named else [])
+    ]
     lines += [_line(row, delimiter, quoting) for row in rows]
     text = [*above, *lines]
     inner = "".join(lines)
@@ -239,7 +243,9 @@ def _write_npz(rng: Random, sheet: Sheet, folder: Path) -> Written:
 
 
 def _write_npy(rng: Random, sheet: Sheet, folder: Path) -> Written:
-    rows = np.array([*zip(*sheet.columns.values(), strict=True)]).astype(rng.choice(["i4", "i8", "u1"] if max(map(int, sheet.items)) < 256 else ["i4", "i8"]))
+    rows = np.array([*zip(*sheet.columns.values(), strict=True)]).astype(
+        rng.choice(["i4", "i8", "u1"] if max(map(int, sheet.items)) < 256 else ["i4", "i8"])
+    )
     least = min(map(int, sheet.items))
     if "odd" in sheet.options or rows.min() > 0 or least > 0:
         sheet.sure = False

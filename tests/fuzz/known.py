@@ -31,7 +31,9 @@ def compare(sheet: Sheet, reading: Any) -> list[str]:
     n_dropped = dropped(reading.notes)
     problems = []
     if reading.n_rows != reading.n_used + n_dropped:
-        problems.append(f"{reading.n_rows} rows, {reading.n_used} used, {n_dropped} told as dropped")
+        problems.append(
+            f"{reading.n_rows} rows, {reading.n_used} used, {n_dropped} told as dropped"
+        )
     if reading.n_rows != sheet.n_rows:
         problems.append(f"{reading.n_rows} rows counted of {sheet.n_rows}; notes {reading.notes}")
     if sheet.lookalikes and not any("look" in n or "differ" in n for n in reading.notes):

@@ -118,10 +118,7 @@ def _records_at(records: list[bytes], places: list[int], kind: str) -> set[int]:
     for i, record in enumerate(records):
         end = start + len(record)
         for at in places:
-            if kind == "cut" and end > at:
-                found.add(i)
-            # Up to 40 bytes may have been inserted before this place.
-            elif start - 40 <= at < end + 40:
+            if (kind == "cut" and end > at) or start - 40 <= at < end + 40:
                 found.add(i)
         start = end
     return found

@@ -14,9 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from fuzz import disks
-from fuzz.parts import PARTS
-from fuzz.scratch import new_folder
+from fuzz.parts import PARTS, Check, check_of
+from fuzz.scratch import be_alone, new_folder
 
 WORKERS = max(2, os.cpu_count() or 2)
 MOST_MEMORY = 512 << 20  # bytes that one case may take; no file is larger than 200 kB
@@ -47,21 +46,27 @@ def names(part: str, seed: int, n: int) -> list[str]:
 
 def run_case(name: str) -> list[str]:
     """Run a case, and return what is wrong."""
-    part = PARTS[name.split(":")[0]]
+    check = check_of(name.split(":")[0])
     before = _peak()
-    with new_folder() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            problems = part.check(Random(name), Path(folder))
-        except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            what = str(error).split("\n")[0][:200]
-            where = f"{Path(place.filename).name}, line {place.lineno}"
-            problems = [f"{type(error).__name__} in {where}: {what}"]
+    with new_folder() as folder:
+        problems = examine(check, Random(name), Path(folder))
     grown = _peak() - before
     if grown > MOST_MEMORY:
         problems.append(f"it took {grown >> 20} MiB of memory")
     return problems
+
+
+def examine(check: Check, rng: Random, folder: Path) -> list[str]:
+    """Return what a check finds; an error that it does not expect is a finding, too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return check(rng, folder)
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            what = str(error).split("\n")[0][:200]
+            where = f"{Path(place.filename).name}, line {place.lineno}"
+            return [f"{type(error).__name__} in {where}: {what}"]
 
 
 class Pool:
@@ -110,11 +115,15 @@ class _Worker:
         self.process = context.Process(target=_serve, args=(other,))
         self.process.start()
         other.close()
+        self.is_ready = self.stopped = False
 
     def take(self, cases: Iterable[str]) -> bool:
         """Begin the next case, and tell whether there was one."""
         self.case = next(iter(cases), "")
+        if self.case and self.stopped:
+            self._start()
         if self.case:
+            self.is_ready = self.is_ready or self.pipe.recv()  # imports take no case's time
             self.began = time.monotonic()
             self.pipe.send(self.case)
         return bool(self.case)
@@ -135,7 +144,7 @@ class _Worker:
 
     def _again(self, problem: str) -> list[str]:
         self.pipe.close()
-        self._start()
+        self.stopped = True  # another one is started for the next case
         return [problem]
 
     def end(self) -> None:
@@ -149,10 +158,11 @@ class _Worker:
 
 def _serve(pipe: multiprocessing.connection.Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
-    disks.be_alone()
+    be_alone()
     soft = _size() + ROOM
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (soft, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    pipe.send(True)
     while True:
         try:
             pipe.send(run_case(pipe.recv()))

@@ -1,9 +1,13 @@
 """Where cases are written: in memory where the system has a place for that."""
 
+import ctypes
+import os
+import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
 
+NEW_NAMESPACE = 0x00020000  # CLONE_NEWNS
 IN_MEMORY = Path("/dev/shm")
 _held: list[tempfile.TemporaryDirectory] = []
 
@@ -20,3 +24,14 @@ def new_folder() -> tempfile.TemporaryDirectory:
     return tempfile.TemporaryDirectory(
         prefix="ordinate-fuzz-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None
     )
+
+
+def may_mount() -> bool:
+    """Tell whether this process may mount disks, which root alone may."""
+    return os.name == "posix" and os.geteuid() == 0 and Path("/proc/self/ns/mnt").exists()
+
+
+def be_alone() -> None:
+    """Let this process and its children have mounts of their own, which go away with them."""
+    if may_mount() and ctypes.CDLL(None).unshare(NEW_NAMESPACE) == 0:
+        subprocess.run(["mount", "--make-rprivate", "/"], check=False)

@@ -181,9 +181,7 @@ def response(rng: Random, items: list[str], n_rows: int) -> Sheet:
         if asked:
             options["response"] = dict(zip(codes, ("first", "second"), strict=True))
     near = [1 - pick if column == "farther" else pick for pick in picks]
-    triplets = [
-        (said(row[0], row[1 + k], row[2 - k]),) for row, k in zip(rows, near, strict=True)
-    ]
+    triplets = [(said(row[0], row[1 + k], row[2 - k]),) for row, k in zip(rows, near, strict=True)]
     columns = {**_columns(names, rows), column: cells}
     # One code of a pair does not show which pair it is.
     n_codes = 0 if kind == "item" or options else 2
@@ -314,9 +312,7 @@ def salmon(rng: Random, items: list[str], n_rows: int) -> Sheet:
     rows = _draw(rng, items, n_rows, 3)
     picks = [rng.randrange(2) for _ in rows]
     number = {label: str(k) for k, label in enumerate(items)}
-    full = [
-        [*row, row[1 + pick], row[2 - pick]] for row, pick in zip(rows, picks, strict=True)
-    ]
+    full = [[*row, row[1 + pick], row[2 - pick]] for row, pick in zip(rows, picks, strict=True)]
     names = ("head", "left", "right", "winner", "loser")
     if rng.random() < 0.5:
         columns = _columns(names, full)

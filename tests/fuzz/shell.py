@@ -15,7 +15,8 @@ from typing import NamedTuple
 COLD = 0.05  # the share of commands that begin as users' do; the others save two seconds of imports
 SOON = 0.001
 LONGEST = 100.0
-WARM = ["fuzz.warm"]
+WARM: tuple[str, ...] = ("fuzz.warm",)  # imported before commands are forked; none for none
+PROGRAM: tuple[str, ...] = (sys.executable, "-m", "ordinate")
 
 
 class Done(NamedTuple):
@@ -45,10 +46,10 @@ class Command:
     ) -> None:
         self.out, self.err = (folder.with_name(f"{folder.name}-{end}") for end in ("out", "err"))
         self.began = time.monotonic()
-        if cold:
+        if cold or not WARM:
             with self.out.open("wb") as out, self.err.open("wb") as err:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "ordinate", *arguments],
+                    [*PROGRAM, *arguments],
                     cwd=folder,
                     stdout=out,
                     stderr=err,
@@ -57,7 +58,7 @@ class Command:
             self.pid, self._code = self._process.pid, self._process.poll
             return
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(WARM)
+        context.set_forkserver_preload(list(WARM))
         child = context.Process(
             target=_run, args=(arguments, str(folder), str(self.out), str(self.err), file_size)
         )
@@ -86,7 +87,10 @@ class Command:
         """Wait, and return how it ended."""
         self.wait()
         code = self._code()
-        texts = (path.read_text(errors="replace") if path.exists() else "" for path in (self.out, self.err))
+        texts = (
+            path.read_text(errors="replace") if path.exists() else ""
+            for path in (self.out, self.err)
+        )
         return Done(-1 if code is None else code, *texts)
 
 
