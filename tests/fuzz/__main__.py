@@ -8,8 +8,6 @@ from importlib.metadata import version
 from fuzz.parts import PARTS
 from fuzz.running import Failure, Pool, names, run_case
 
-SHOWN = 40  # failures of a part that are listed in full
-
 
 def main() -> int:
     """Run what was asked for; return 1 if anything failed."""
@@ -42,7 +40,7 @@ def _run(pool: Pool, part: str, options: argparse.Namespace) -> list[Failure]:
         f"{PARTS[part].about}",
         flush=True,
     )
-    for failure in result.failures[:SHOWN]:
+    for failure in result.failures[: options.shown]:
         print(f"  {failure.case}: {failure.problem[:600]}", flush=True)
     return result.failures
 
@@ -54,6 +52,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--part", choices=PARTS, action="append", help="only this part")
     parser.add_argument("--cases", type=int, help="as many of each part")
     parser.add_argument("--case", nargs="+", help="single cases, by name, such as known:1:17")
+    parser.add_argument("--shown", type=int, default=40, help="failures of a part that are listed")
     return parser.parse_args()
 
 

@@ -3,6 +3,7 @@
 import unicodedata
 from random import Random
 
+from fuzz.platforms import PLATFORMS
 from fuzz.sheets import LAYOUTS, Sheet, food100
 
 VOWELS, CONSONANTS = "aeiou", "bdfghklmprstvz"
@@ -15,6 +16,7 @@ TRICKY = (
     *("left", "right", "first", "second", "third", "a", "b", "c", "A", "B", "f", "j", "1", "2"),
     *("0", "3", "yes", "no", "true", "item", "anchor", "near", "far", "odd", "check", "test"),
 )
+MANY = 0.02  # the share of files with thousands of rows
 MISSING = ("NA", "none", "null", "nan", "n/a")
 
 
@@ -30,7 +32,7 @@ def words(rng: Random, n: int) -> list[str]:
 
 
 def _unicode(rng: Random, n: int) -> list[str]:
-    letters = ["é", "ü", "ß", "ñ", "日本", "한글", "Ω", "ж", "שלום", "🦊", "ı", "Å", "ﬁ"]
+    letters = ["é", "ü", "ß", "ñ", "日本", "한글", "Ω", "ж", "שלום", "🦊", "č", "Å", "ﬁ"]
     return [unicodedata.normalize("NFC", f"{rng.choice(letters)}{w}") for w in words(rng, n)]
 
 
@@ -79,14 +81,17 @@ LABELS = {
 
 def make_sheet(rng: Random) -> Sheet:
     """A sheet of any layout, with labels of any kind and whatever else files hold."""
-    make = rng.choice(LAYOUTS)
+    make = rng.choice((*LAYOUTS, *PLATFORMS))
     kind = rng.choice(list(LABELS))
     if make is food100:
         kind = "pictures"
     labels, sure = LABELS[kind]
     items = labels(rng, rng.choice([4, 5, rng.randint(4, 15)]))
-    sheet = make(rng, items, rng.choice([3, 10, rng.randint(1, 40)]))
-    sheet.features.insert(0, kind)
+    n_rows = rng.choice([3, 10, rng.randint(1, 40)])
+    if rng.random() < MANY and kind != "long":
+        n_rows = 2600  # more than samples of a file have
+    sheet = make(rng, items, n_rows)
+    sheet.features[:0] = [make.__name__, kind]
     sheet.sure = sheet.sure and sure
     used = {label for said in sheet.answers for t in said or () for label in t[:3]}
     sheet.lookalikes = kind == "lookalikes" and {*items[:2]} <= used
@@ -101,6 +106,30 @@ def make_sheet(rng: Random) -> Sheet:
             sheet.columns = {name: sheet.columns[name] for name in names}
     sheet.sure = sheet.sure and sheet.n_used > 0 and sheet.is_plain()
     return sheet
+
+
+def _surprises_last(rng: Random, sheet: Sheet) -> None:
+    """Rows that name the first item, which may be of another kind than others, come last."""
+    odd = sheet.items[0]
+    late = [any(cells[i] == odd for cells in sheet.columns.values()) for i in range(sheet.n_rows)]
+    sorted_sheet = sheet.take(sorted(range(sheet.n_rows), key=late.__getitem__))
+    sheet.columns, sheet.answers = sorted_sheet.columns, sorted_sheet.answers
+    sheet.participants = sorted_sheet.participants
+    sheet.features.append("surprises last")
+
+
+def _floats(rng: Random, sheet: Sheet) -> None:
+    """Whole numbers with a point, as programs write columns that had gaps."""
+    if not all(is_whole(item) for item in sheet.items) or len(sheet.roles) < 3:
+        return
+    cells = sheet.columns[rng.choice(sheet.roles)]
+    cells[:] = [cell if cell is None else float(cell) for cell in cells]
+    sheet.features.append("floats")
+
+
+def is_whole(label: str) -> bool:
+    """Tell whether a label is a whole number as programs write it."""
+    return label.lstrip("-").isdigit() and label == str(int(label))
 
 
 def _some_rows(rng: Random, sheet: Sheet) -> list[int]:
@@ -123,8 +152,11 @@ def _participants(rng: Random, sheet: Sheet) -> None:
 
 def _checks(rng: Random, sheet: Sheet) -> None:
     name, yes, no = rng.choice(
-        [("is_check", 1, 0), ("catch", "yes", "no"), ("check", True, False), ("is_catch", "1", "")]
-        + [("task", "attention check", "trial"), ("condition", "catch", "main")]
+        (
+            *(("is_check", 1, 0), ("catch", "yes", "no"), ("check", True, False)),
+            *(("is_catch", "1", ""), ("task", "attention check", "trial")),
+            ("condition", "catch", "main"),
+        )
     )
     _drop(sheet, name, yes, no, _some_rows(rng, sheet))
 
@@ -244,4 +276,6 @@ FEATURES = (
     (_comments, 0.25),
     (_blanks, 0.15),
     (_bad_rows, 0.08),
+    (_surprises_last, 0.15),
+    (_floats, 0.1),
 )

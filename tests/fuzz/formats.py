@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
+from fuzz.features import is_whole
 from fuzz.sheets import Sheet
 
 
@@ -65,11 +66,17 @@ def write_text(rng: Random, sheet: Sheet, folder: Path, name: str = "answers") -
         rows = [[row[0], *(f" {cell}" for cell in row[1:])] for row in rows]
     above = []
     if sheet.named and rng.random() < 0.08 and len(rows) > 3:
-        above = rng.choice([["# made by a program"], ["The study of 2024", ""]])
+        above = rng.choice(
+            [["# made by a program"], ["The study of 2024", ""], ["sep=" + delimiter]]
+        )
+        sheet.sure = sheet.sure and above[0][:3] != "sep"
     lines = [
         _line(row, delimiter, quoting) for row in ([list(sheet.columns)] if sheet.named else [])
     ]
     lines += [_line(row, delimiter, quoting) for row in rows]
+    if rng.random() < 0.05:
+        lines = [f"{line}{delimiter}" for line in lines]  # a delimiter after each field
+        sheet.sure = sheet.sure and sheet.named
     text = [*above, *lines]
     inner = "".join(lines)
     if end == "\r" and "\n" in inner:
@@ -134,10 +141,11 @@ def _ids(sheet: Sheet) -> bool:
 
 def _typed(rng: Random, sheet: Sheet) -> dict[str, list]:
     """Numbers as numbers, where a column holds nothing else, as programs save them."""
-    whole = all(i.lstrip("-").isdigit() and i == str(int(i)) for i in sheet.items)
-    if not whole or rng.random() < 0.3:
-        return dict(sheet.columns)
-    return {name: _as_numbers(cells) for name, cells in sheet.columns.items()}
+    share = rng.choice([0, 0.5, 1]) if all(map(is_whole, sheet.items)) else 0
+    return {
+        name: _as_numbers(cells) if rng.random() < share else cells
+        for name, cells in sheet.columns.items()
+    }
 
 
 def _as_numbers(cells: list) -> list:

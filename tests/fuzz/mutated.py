@@ -13,6 +13,7 @@ from fuzz.formats import Written, write
 from fuzz.known import dropped, told
 from ordinate import Triplets, readers
 
+ALIASES = {"salmon", "meadows"}
 STRAYS = (b'"', b'""', b"'", b"\0", b"\xff", b"\r", b"\n", b",", b";", b"\t", b"\\", b"\x1a", b"NA")
 
 
@@ -44,6 +45,8 @@ def _untouched_rows(written: Written, reading: Any, touched: set[int]) -> list[s
     sheet, first = written.sheet, written.first
     if any(record < first for record in touched):
         return []  # other names of columns are another file
+    if ALIASES & {*sheet.features} and any("id" in note for note in reading.notes):
+        return []  # items have ids, too, which name them where names are in doubt
     wanted: Counter = Counter(
         triplet[:3]
         for i, said in enumerate(sheet.answers)

@@ -198,8 +198,10 @@ def _said_of_three(layout: str, pair: list[str], picked: str) -> tuple[Triplet, 
 def of_three(rng: Random, items: list[str], n_rows: int) -> Sheet:
     """Three items and one of them: the odd one, or the most central."""
     layout, column = rng.choice(
-        [("odd_one_out", "odd"), ("odd_one_out", "odd_one_out"), ("most_central", "centre")]
-        + [("most_central", "chosen_center")]
+        (
+            *(("odd_one_out", "odd"), ("odd_one_out", "odd_one_out")),
+            *(("most_central", "centre"), ("most_central", "chosen_center")),
+        )
     )
     names = rng.choice(
         [("item_1", "item_2", "item_3"), ("first", "second", "third"), ("a", "b", "c")]
@@ -225,8 +227,7 @@ def kept(rng: Random, items: list[str], n_rows: int) -> Sheet:
     triplets = [_said_of_three("odd_one_out", row[:2], row[2]) for row in rows]
     names = ("kept_a", "kept_b", "odd_one_out")
     if rng.random() < 0.6:
-        sheet = Sheet("odd_one_out", _columns(names, rows), triplets, items, names[:2], names[2])
-        return sheet
+        return Sheet("odd_one_out", _columns(names, rows), triplets, items, names[:2], names[2])
     place = rng.choice(["first", "middle", "last"])
     order = {"first": (2, 0, 1), "middle": (0, 2, 1), "last": (0, 1, 2)}[place]
     columns = _columns(names, [[row[k] for k in order] for row in rows])
