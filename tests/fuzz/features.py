@@ -83,18 +83,16 @@ def make_sheet(rng: Random) -> Sheet:
     """A sheet of any layout, with labels of any kind and whatever else files hold."""
     make = rng.choice((*LAYOUTS, *PLATFORMS))
     kind = rng.choice(list(LABELS))
-    if make is food100:
-        kind = "pictures"
     labels, sure = LABELS[kind]
     items = labels(rng, rng.choice([4, 5, rng.randint(4, 15)]))
+    if make is food100:
+        kind, sure, items = "pictures", True, [f"images/{word}.jpg" for word in words(rng, 9)]
     n_rows = rng.choice([3, 10, rng.randint(1, 40)])
     if rng.random() < MANY and kind != "long":
         n_rows = 2600  # more than samples of a file have
     sheet = make(rng, items, n_rows)
     sheet.features[:0] = [make.__name__, kind]
     sheet.sure = sheet.sure and sure
-    used = {label for said in sheet.answers for t in said or () for label in t[:3]}
-    sheet.lookalikes = kind == "lookalikes" and {*items[:2]} <= used
     if sheet.named:
         for add, share in FEATURES:
             if rng.random() < share:
@@ -104,6 +102,10 @@ def make_sheet(rng: Random) -> Sheet:
         if rng.random() < 0.3:
             rng.shuffle(names)
             sheet.columns = {name: sheet.columns[name] for name in names}
+    used = {label for said in sheet.answers for t in said or () for label in t[:3]}
+    sheet.lookalikes = kind == "lookalikes" and {*items[:2]} <= used
+    if kind == "punctuation" and not sheet.named:
+        sheet.sure = False  # each of two delimiters may be meant
     sheet.sure = sheet.sure and sheet.n_used > 0 and sheet.is_plain()
     return sheet
 

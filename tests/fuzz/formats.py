@@ -35,15 +35,15 @@ class Written:
     first: int = 0
 
 
-def write(rng: Random, sheet: Sheet, folder: Path) -> Written:
-    """Write a sheet in a format that can hold it."""
+def write(rng: Random, sheet: Sheet, folder: Path, wanted: tuple[str, ...] = ()) -> Written:
+    """Write a sheet in a format that can hold it, if possible one of those wanted."""
     lists = any(isinstance(cell, list) for cells in sheet.columns.values() for cell in cells)
     kinds = ["json", "parquet", "feather", "arrows"]
     if not lists:
         kinds += ["text"] * 8 + ["workbook", "npz", "folder"]
     if not sheet.named:
         kinds = ["text"] if sheet.layout == "food100" else ["text", "text", "npy", "json"]
-    kind = rng.choice(kinds)
+    kind = rng.choice([kind for kind in kinds if kind in wanted] or kinds)
     if kind == "npy" and not _ids(sheet):
         kind = "text"
     written = WRITERS[kind](rng, sheet, folder)
@@ -69,7 +69,8 @@ def write_text(rng: Random, sheet: Sheet, folder: Path, name: str = "answers") -
         above = rng.choice(
             [["# made by a program"], ["The study of 2024", ""], ["sep=" + delimiter]]
         )
-        sheet.sure = sheet.sure and above[0][:3] != "sep"
+        # Lines within fields are hard to tell from rows.
+        sheet.sure = sheet.sure and above[0][:3] != "sep" and "comments" not in sheet.features
     lines = [
         _line(row, delimiter, quoting) for row in ([list(sheet.columns)] if sheet.named else [])
     ]

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -45,7 +44,7 @@ def _untouched_rows(written: Written, reading: Any, touched: set[int]) -> list[s
     sheet, first = written.sheet, written.first
     if any(record < first for record in touched):
         return []  # other names of columns are another file
-    if ALIASES & {*sheet.features} and any("id" in note for note in reading.notes):
+    if ALIASES & {*sheet.features} and any("id" in note.lower() for note in reading.notes):
         return []  # items have ids, too, which name them where names are in doubt
     wanted: Counter = Counter(
         triplet[:3]
@@ -70,7 +69,8 @@ def _lines(written: Written, reading: Any) -> list[str]:
     content = written.path.read_bytes()
     if inside or content[:2] == b"\xff\xfe":
         return []
-    n_lines = sum(map(bool, re.split(rb"[\r\n]+", content)))
+    end = b"\n" if b"\n" in content else b"\r"
+    n_lines = sum(bool(line.strip(b"\r")) for line in content.split(end))
     if reading.n_rows >= n_lines - written.first or any("line" in n for n in reading.notes):
         return []
     return [f"{n_lines} lines, {reading.n_rows} rows; notes {reading.notes}"]

@@ -97,7 +97,7 @@ class Sheet:
         pairs = zip(self.columns[self.answer], self.answers, strict=True)
         given = {str(cell).lower() for cell, said in pairs if said is not None}
         if self.n_codes:
-            return told and len(given) >= self.n_codes
+            return told and len(given) >= self.n_codes and not given <= {*self.items}
         return told and not given <= {*"0123abcfj", "first", "second", "third", "left", "right"}
 
 

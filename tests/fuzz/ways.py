@@ -13,14 +13,15 @@ from fuzz.mutated import damaged
 from ordinate import Triplets, readers
 from ordinate.files.inputs import Source, open_source
 
-LIMITS = ("1kB", "50kB", "1MB")
+LIMITS = ("1kB", "1kB", "1kB", "20kB", "200kB")
+IN_BLOCKS = ("text", "parquet", "feather", "npy")  # others are refused above the limit
 # What only the streamed way may have to say.
 OF_STREAMING = ("memory limit", "rows alone")
 
 
 def check(rng: Random, folder: Path) -> list[str]:
     """Read a file, sound or damaged, in both ways, and return in what they differ."""
-    written = write(rng, make_sheet(rng), folder)
+    written = write(rng, make_sheet(rng), folder, IN_BLOCKS if rng.random() < 0.8 else ())
     how = damaged(rng, written)[0] if rng.random() < 0.3 else "sound"
     limit = rng.choice(LIMITS)
     try:
