@@ -2,16 +2,19 @@
 
 import json
 import shutil
-import warnings
 from functools import cache
 from pathlib import Path
 from random import Random
 
+from pyarrow.csv import write_csv
+
 from fuzz.features import LABELS, words
 from fuzz.known import meaning
 from fuzz.scratch import scratch
+from fuzz.shell import Command
 from ordinate import STE, Triplets, load, ondisk, readers
 from ordinate.files.maps import read_map
+from ordinate.study.run_folder import read_record
 
 # What may be raised at a damaged folder; an OSError with a number would be the system's.
 REFUSALS = (ValueError, MemoryError, OSError)
@@ -19,10 +22,8 @@ REFUSALS = (ValueError, MemoryError, OSError)
 
 def check(rng: Random, folder: Path) -> list[str]:
     """Damage a byte of a folder or file of our own; return what is wrong with how it is read."""
-    kind, labels = (
-        rng.choice(["fast folder", "fast file", "model"]),
-        rng.choice(["words", "padded", "numbers from 0"]),
-    )
+    kind = rng.choice(["fast folder", "fast file", "model", "run"])
+    labels = rng.choice(["words", "padded", "numbers from 0"])
     weighted = rng.random() < 0.5
     original = _made(kind, labels, weighted)
     copy = folder / original.name
@@ -35,7 +36,7 @@ def check(rng: Random, folder: Path) -> list[str]:
         path = copy
     how = _damage(rng, path)
     case = f"{kind} of {labels}{', weighted' * weighted}, {path.name}: {how}"
-    judge = _model if kind == "model" else _fast
+    judge = _fast if kind.startswith("fast") else _map
     return [f"{case}: {problem}" for problem in judge(original, copy)]
 
 
@@ -53,13 +54,12 @@ def _fast(original: Path, copy: Path) -> list[str]:
     return [f"read as {extra} in place of {lost}; notes {after.notes}"]
 
 
-def _model(original: Path, copy: Path) -> list[str]:
+def _map(original: Path, copy: Path) -> list[str]:
     """Maps are tables that people may edit: they are read, or refused with a reason."""
-    for opened, damaged in ((load, copy), (read_map, copy / "embedding.csv")):
+    table = copy / "embedding.csv"
+    for opened, damaged in ((load, copy), (read_map, table), (read_record, table)):
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                opened(damaged)
+            opened(damaged)
         except REFUSALS as error:
             if not str(error).strip():
                 return [f"{type(error).__name__} without a message"]
@@ -78,6 +78,14 @@ def _made(kind: str, labels: str, weighted: bool) -> Path:
     path = scratch() / f"{kind.replace(' ', '-')}-{labels.replace(' ', '-')}-{weighted}"
     if kind == "model":
         STE(random_state=0).fit(triplets).save(path)
+        return path
+    if kind == "run":
+        answers = path.with_suffix(".csv")
+        write_csv(triplets.to_arrow(), answers)
+        arguments = ["fit", answers.name, "-o", path.name, "--folds", "0", "-q", "--force"]
+        done = Command(arguments, scratch()).done()
+        if done.code:
+            raise RuntimeError(f"{arguments} ends in {done.code}: {done.err}")
         return path
     path = path.with_suffix(".parquet") if kind == "fast file" else path
     ondisk.write([triplets], path)

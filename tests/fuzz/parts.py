@@ -34,7 +34,7 @@ PARTS = {
     "known": Part("what is read is what the file says, or it is refused", 8000, 24),
     "mutated": Part("rows are used, told of, or refused", 8000, 24),
     "ways": Part("streamed or as a whole, files say the same", 2000, 12),
-    "corrupted": Part("damage to our own files is noticed", 2000, 8),
+    "corrupted": Part("damage to our own files is noticed", 2000, 8, 120),
     "commands": Part("commands end in an answer or a message", 500, 12, 120),
     "kills": Part("a kill leaves the old result or the new", 200, 16, 120),
     "disks": Part("full disks and closed folders leave what was there", 100, 8, 120),

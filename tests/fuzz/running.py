@@ -15,7 +15,7 @@ from random import Random
 from typing import NamedTuple
 
 from fuzz.parts import PARTS, Check, check_of
-from fuzz.scratch import be_alone, new_folder
+from fuzz.scratch import HOME, be_alone, new_folder
 
 WORKERS = max(2, os.cpu_count() or 2)
 MOST_MEMORY = 512 << 20  # bytes that one case may take; no file is larger than 200 kB
@@ -73,12 +73,17 @@ class Pool:
     """A process for each processor, in which cases are run; a context."""
 
     def __enter__(self) -> "Pool":
+        # What killed processes leave behind goes away with it.
+        self._home = new_folder()
+        os.environ[HOME] = self._home.name
         self._workers = [_Worker() for _ in range(WORKERS)]
         return self
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             worker.end()
+        del os.environ[HOME]
+        self._home.cleanup()
 
     def run(self, part: str, cases: Iterable[str], seconds: float = float("inf")) -> Result:
         """Run cases of a part until there are no more of them, or no time."""

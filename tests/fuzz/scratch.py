@@ -9,6 +9,7 @@ from pathlib import Path
 
 NEW_NAMESPACE = 0x00020000  # CLONE_NEWNS
 IN_MEMORY = Path("/dev/shm")
+HOME = "ORDINATE_FUZZ_HOME"  # a variable that names the folder of a run, for all its processes
 _held: list[tempfile.TemporaryDirectory] = []
 
 
@@ -21,8 +22,9 @@ def scratch() -> Path:
 
 def new_folder() -> tempfile.TemporaryDirectory:
     """A folder for one case or one process."""
+    usual = IN_MEMORY if IN_MEMORY.is_dir() else None
     return tempfile.TemporaryDirectory(
-        prefix="ordinate-fuzz-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None
+        prefix="ordinate-fuzz-", dir=os.environ.get(HOME, usual), ignore_cleanup_errors=True
     )
 
 

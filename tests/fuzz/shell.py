@@ -8,15 +8,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
+
+from fuzz.scratch import scratch
 
 COLD = 0.05  # the share of commands that begin as users' do; the others save two seconds of imports
 SOON = 0.001
 LONGEST = 100.0
 WARM: tuple[str, ...] = ("fuzz.warm",)  # imported before commands are forked; none for none
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "ordinate")
+_numbers = count()
 
 
 class Done(NamedTuple):
@@ -44,7 +48,8 @@ class Command:
     def __init__(
         self, arguments: list[str], folder: Path, *, cold: bool = False, file_size: int = 0
     ) -> None:
-        self.out, self.err = (folder.with_name(f"{folder.name}-{end}") for end in ("out", "err"))
+        number = next(_numbers)
+        self.out, self.err = (scratch() / f"{number}.{what}" for what in ("out", "err"))
         self.began = time.monotonic()
         if cold or not WARM:
             with self.out.open("wb") as out, self.err.open("wb") as err:
