@@ -2,11 +2,16 @@
 
 import argparse
 import platform
+import re
 import sys
+from collections import Counter
 from importlib.metadata import version
 
 from fuzz.parts import PARTS
 from fuzz.running import Failure, Pool, names, run_case
+
+RAISED = re.compile(r"\w+ in [\w.]+, line \d+")  # an error that was not expected, and where
+ALIKE = 3  # of which so many are listed
 
 
 def main() -> int:
@@ -40,8 +45,15 @@ def _run(pool: Pool, part: str, options: argparse.Namespace) -> list[Failure]:
         f"{PARTS[part].about}",
         flush=True,
     )
-    for failure in result.failures[: options.shown]:
-        print(f"  {failure.case}: {failure.problem[:600]}", flush=True)
+    alike: Counter = Counter()
+    for failure in result.failures:
+        kind = RAISED.match(failure.problem)
+        alike[kind and kind[0]] += 1
+        if alike[kind and kind[0]] <= (options.shown if kind is None else ALIKE):
+            print(f"  {failure.case}: {failure.problem[:600]}", flush=True)
+    for what, times in alike.items():
+        if what is not None and times > ALIKE:
+            print(f"  {what}: {times:,} such failures")
     return result.failures
 
 
