@@ -40,8 +40,19 @@ def check_number(
     return float(value)
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Raise if an array has masked values, which would count as any others."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        masked = np.array(values.mask).reshape(len(values), -1).any(axis=1)
+        raise ValueError(
+            f"{name}: row {masked.argmax()} has masked values ({masked.sum():,} such rows of "
+            f"{len(values):,}); leave those rows out, as np.ma.compress_rows does"
+        )
+
+
 def check_points(name: str, points: Any) -> np.ndarray:
     """Return coordinates as a finite float array (n, d), or raise naming the first bad row."""
+    refuse_masked(name, points)
     try:
         array = np.asarray(points, dtype=float)
     except (TypeError, ValueError) as error:
@@ -59,6 +70,7 @@ def check_points(name: str, points: Any) -> np.ndarray:
 
 def check_length(name: str, values: Sequence | np.ndarray, n_rows: int) -> np.ndarray:
     """Return ``values`` as a one-dimensional array with one entry per row, or raise."""
+    refuse_masked(name, values)
     array = np.asarray(values)
     if array.shape != (n_rows,):
         raise ValueError(
@@ -73,6 +85,7 @@ def check_responses(y: Any, n_rows: int) -> np.ndarray:
     +1 and True say that the second item of the row is nearer to the first, -1 and False that the
     third is: cblearn's convention, and what ``predict`` returns.
     """
+    refuse_masked("y", y)
     array = np.asarray(y)
     if array.shape != (n_rows,):
         raise ValueError(
@@ -116,6 +129,7 @@ def check_integers(name: str, values: Any) -> np.ndarray:
     """Return an array of integers; floats must be whole, and the first that is not is named."""
     if hasattr(values, "tocsr"):
         raise TypeError(f"{name} must be a dense array; sparse ones are not taken: X.toarray()")
+    refuse_masked(name, values)
     array = np.asarray(values)
     if array.dtype.kind in "iu":
         return array

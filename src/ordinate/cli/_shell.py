@@ -25,12 +25,19 @@ if TYPE_CHECKING:
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 
 File = Annotated[
-    Path, typer.Argument(help="The file with the answers, or a folder of them.", show_default=False)
+    Path,
+    typer.Argument(
+        help="The file with the answers, a folder of them, or - for standard input.",
+        show_default=False,
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+Defuse = Annotated[
+    bool, typer.Option("--defuse", help="Put ' before labels that spreadsheets would compute.")
+]
 Seed = Annotated[int, typer.Option(help="Seed for all random numbers.", min=0)]
 LayoutName = Annotated[
     str, typer.Option(help="What the columns mean: see `ordinate check --help`.")
@@ -64,6 +71,10 @@ Excluded = Annotated[
 ]
 MinTime = Annotated[
     float | None, typer.Option(help="Leave out answers faster than this, in the file's unit.")
+]
+MergeLabels = Annotated[
+    bool,
+    typer.Option(help="Labels that differ only by case, blanks or invisible signs are one item."),
 ]
 TableName = Annotated[
     str | None,

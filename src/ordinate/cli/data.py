@@ -31,6 +31,7 @@ class ReadingOptions(NamedTuple):
     keep_checks: bool = False
     exclude_participants: str | None = None
     min_response_time: float | None = None
+    merge_labels: bool = False
     table: str | None = None
     memory_limit: str | None = None
 
@@ -86,6 +87,7 @@ def check(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
@@ -158,6 +160,7 @@ def convert(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     fast: Annotated[bool, typer.Option("--fast", help="Write the fast layout.")] = False,
     memory_limit: shell.MemoryLimit = None,
@@ -169,7 +172,7 @@ def convert(
 
     The ending of the output sets the format: .parquet, .csv, .tsv or .feather. The fast layout, for
     files larger than memory, is a folder of arrays or a .parquet file, grouped by anchor, with
-    compact ids and their labels; it keeps weights, but neither answers nor participants.
+    compact ids, and checksums of all that it holds.
 
     ```
     ordinate convert responses.csv -o triplets.parquet
@@ -177,37 +180,21 @@ def convert(
     ```
     """
     from ordinate.files import ondisk
-    from ordinate.files.inputs import STREAMED
 
     refuse_output(output, force, inputs=[file])
     source = open_answers(file, ReadingOptions.of(locals()), stream=fast)
-    if fast and isinstance(source.triplets, ondisk.TripletFile):
-        if source.layout == STREAMED:
-            _say_lost("answers and participants, if there are any,", quiet)
-        ondisk.convert(source.triplets, output, force=force)
-        shell.say(f"{source.n_rows:,} triplets in {output}", quiet)
-        return
-    triplets = source.load()
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
+    if fast and isinstance(source.triplets, ondisk.TripletFile):
+        ondisk.convert(source.triplets, output, force=force)
+        shell.say(f"{len(source.triplets):,} triplets in {output}", quiet)
+        return
+    triplets = source.load()
     if fast:
-        lost = [
-            f"{name}s" for name in ("answer", "participant") if getattr(triplets, name) is not None
-        ]
-        if lost:
-            _say_lost(" and ".join(lost), quiet)
         ondisk.write([triplets], output, memory_limit=memory_limit, force=force)
     else:
         write_table(output, triplets.to_arrow(), force)
     shell.say(f"{len(triplets):,} triplets in {output}", quiet)
-
-
-def _say_lost(what: str, quiet: bool) -> None:
-    shell.say(
-        f"note: {what} are not kept in the fast layout: fits to it hold out single rows, and "
-        "participants can be neither judged nor excluded",
-        quiet,
-    )
 
 
 @shell.command

@@ -49,6 +49,7 @@ def fit(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     images: Images = None,
     items: Items = None,
@@ -77,6 +78,7 @@ def fit(
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto: where to compute.")] = None,
     memory_limit: shell.MemoryLimit = None,
     seed: shell.Seed = 0,
+    defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     as_json: shell.AsJson = False,
@@ -94,11 +96,19 @@ def fit(
     ordinate fit letters.csv -d 3 -o letters-3d --method tste
     ordinate fit answers.csv --images pictures/ --items items.csv --colour kind --name title
     ordinate fit participants/
+    unzip -p study.zip answers.csv | ordinate fit - -o study-map
     ```
     """
     from ordinate._base.endings import stem
     from ordinate._base.writing import check_replaceable
+    from ordinate.files.formats.files import is_pipe, path_in_words
 
+    if is_pipe(file) and output is None:
+        raise shell.CommandError(
+            f"what comes through {path_in_words(file)} has no name to give to the results: "
+            "say where they go with --output",
+            shell.WRONG_USE,
+        )
     source_name = file if file.name not in ("", "..") else file.resolve()
     beside = source_name.with_name(f"{stem(source_name.name)}-map")
     folder = beside if output is None else output
@@ -110,10 +120,10 @@ def fit(
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
     from ordinate.evaluation import held_out
-    from ordinate.study.run_folder import Story, fingerprint, write_run
+    from ordinate.study.run_folder import Story, write_run
 
     options = ReadingOptions.of(locals())
-    total = 7 + (held_out.FOLDS if folds is None else folds)
+    total = 6 + (held_out.FOLDS if folds is None else folds)
     with shell.stages(total, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, dimensions)
@@ -134,19 +144,17 @@ def fit(
             random_state=seed,
         )
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
-        stages.begin("hash of the input")
-        origin = {"file": str(file), "sha256": fingerprint(file)} | source.origin
         used = {
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
             "device": result.model.device_,
             "random_state": seed,
         }
         story = Story(
-            title=title or source_name.name,
+            title=title or (path_in_words(file) if is_pipe(file) else source_name.name),
             method=choice.name,
             reason=choice.reason,
             settings=plain(choice.estimator.get_params(deep=False)) | used,
-            source=origin,
+            source=source.origin,
             notes=source.notes,
             problems=source.problems,
             summary=source.summary,
@@ -154,7 +162,7 @@ def fit(
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
         with whole_folder(folder, force=force) as partial, shell.warnings_as_notes(quiet):
-            record = write_run(partial, result, story, appearance, stages.begin)
+            record = write_run(partial, result, story, appearance, stages.begin, defuse=defuse)
     report(folder, record, result.warnings, quiet, as_json)
 
 
@@ -183,7 +191,13 @@ def read_and_check(file: Path, options: ReadingOptions, dimensions: int) -> Chec
     from ordinate.data.summary import Brief
 
     source = open_answers(file, options, stream=True)
-    origin = {"layout": source.layout, "rows": source.n_rows, "rows used": source.n_used}
+    origin = {
+        "file": str(file),
+        "sha256": source.sha256,
+        "layout": source.layout,
+        "rows": source.n_rows,
+        "rows used": source.n_used,
+    }
     stored = source.stored
     if stored is not None:
         note = "larger than memory: no answers were held out, and the data check was left out"

@@ -113,6 +113,7 @@ def score(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
@@ -132,7 +133,8 @@ def score(
 
     embedding = inside(embedding)
     found = _read(embedding)
-    triplets = open_answers(file, ReadingOptions.of(locals())).load()
+    source = open_answers(file, ReadingOptions.of(locals()))
+    sha256, triplets = source.sha256, source.load()
     row_of = {label: row for row, label in enumerate(found.labels)}
     rows = np.array([row_of.get(str(label), -1) for label in triplets.items])
     ids = rows[triplets.rows]
@@ -145,7 +147,7 @@ def score(
             shell.UNREADABLE,
         )
     judged = judge(correct(found.points, ids[known]), triplets[known])
-    origin = _origin(embedding, file)
+    origin = _origin(embedding, file, sha256)
     record = {
         "accuracy": judged.accuracy,
         "error": judged.error,
@@ -190,10 +192,10 @@ class Origin(NamedTuple):
     told: str
 
 
-def _origin(embedding: Path, file: Path) -> Origin:
+def _origin(embedding: Path, file: Path, sha256: str) -> Origin:
     """Compare a file with the one that the record beside a map names as its source."""
     from ordinate.evaluation.metrics import beside_chance
-    from ordinate.study.run_folder import fingerprint, read_record
+    from ordinate.study.run_folder import read_record
 
     record = read_record(embedding)
     source = None if record is None else record["input"].get("sha256")
@@ -203,7 +205,7 @@ def _origin(embedding: Path, file: Path) -> Origin:
             f"note: there is no run.json of {embedding.name} beside it, so it is not known whether "
             "the map was made from these answers; if it was, this is not its accuracy on new ones",
         )
-    if source != fingerprint(file):
+    if source != sha256:
         return Origin(
             False,
             f"the map was made from a file other than {file.name}; whether they share some "
@@ -230,6 +232,7 @@ def export(
     large: Annotated[
         bool, typer.Option("--large", help="Write the file even if it is very large.")
     ] = False,
+    defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -248,7 +251,7 @@ def export(
     embedding = inside(embedding)
     refuse_output(output, force, inputs=[embedding])
     found = _read(embedding)
-    write_distances(output, found.labels, found.points, large=large)
+    write_distances(output, found.labels, found.points, large=large, defuse=defuse)
     shell.say(f"{output}", quiet)
 
 

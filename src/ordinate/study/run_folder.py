@@ -1,8 +1,6 @@
 """The folder that a fit leaves behind: coordinates, figures, a report, and how they were made."""
 
-import hashlib
 import json
-import os
 import platform
 import re
 from collections.abc import Callable, Mapping
@@ -25,7 +23,6 @@ from ordinate.figures.report import html_report
 from ordinate.files.maps import write_map
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
-BLOCK = 1 << 22
 
 
 class Story(NamedTuple):
@@ -95,8 +92,13 @@ def write_run(
     story: Story,
     appearance: Appearance,
     tell: Callable[[str], None] = lambda stage: None,
+    *,
+    defuse: bool = False,
 ) -> dict[str, Any]:
-    """Write all files into a folder; return what went into ``run.json``."""
+    """Write all files into a folder; return what went into ``run.json``.
+
+    ``defuse`` is for the map, as in :func:`ordinate.files.maps.write_map`.
+    """
     model = analysis.model
     labels = [str(label) for label in model.items_]
     columns: dict[str, Any] = {
@@ -106,7 +108,7 @@ def write_run(
     appearance = appearance.beside_ours()
     named = {} if appearance.names is None else {"name": appearance.names}
     more = columns | named | dict(appearance.columns)
-    write_map(folder / "embedding.csv", labels, model.embedding_, more)
+    write_map(folder / "embedding.csv", labels, model.embedding_, more, defuse=defuse)
     write_model(folder / "model.json", model)
 
     def draw(appearance: Appearance) -> None:
@@ -215,18 +217,6 @@ def read_record(embedding: Path) -> dict[str, Any] | None:
 def versions() -> dict[str, str]:
     """Return the versions of Python and of what the map depends on."""
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
-
-
-def fingerprint(path: str | os.PathLike) -> str:
-    """Return the SHA-256 of a file, or of the files of a folder in the order of their names."""
-    digest = hashlib.sha256()
-    path = Path(path)
-    files = [p for p in sorted(path.iterdir()) if p.is_file()] if path.is_dir() else [path]
-    for name in files:
-        with open(name, "rb") as file:
-            while block := file.read(BLOCK):
-                digest.update(block)
-    return digest.hexdigest()
 
 
 def _page(

@@ -29,13 +29,13 @@ def unpack(
 
 
 def refuse_too_large(shown: str, n_bytes: int) -> None:
-    """Raise if what a file unpacks to cannot be read with the memory there is."""
+    """Raise if what a file or a pipe holds cannot be read with the memory there is."""
     free = available_memory()
     if SHARE * n_bytes > free:
         raise ReadError(
-            f"{shown} unpacks to {in_words(n_bytes)} or more; reading that takes about {SHARE} "
-            f"times as much memory, and {in_words(free)} are free. If that is no mistake, unpack "
-            "it and keep the columns and rows that are needed, or use a larger machine"
+            f"{shown} holds {in_words(n_bytes)} or more; reading that takes about {SHARE} "
+            f"times as much memory, and {in_words(free)} are free. If that is no mistake, save "
+            "the columns and rows that are needed in a file, or use a larger machine"
         )
 
 

@@ -26,7 +26,7 @@ def read_npy(shown: str, file: Any) -> Table:
             f"{shown} holds Python objects, which are not loaded, since that may run code in them; "
             "save an array of numbers or text"
         )
-    return _rows(shown, array)
+    return array_table(shown, array)
 
 
 def read_npz(shown: str, content: bytes, choice: str | None) -> Table:
@@ -77,10 +77,10 @@ def _choose(shown: str, variables: Variables, choice: str | None, within: str = 
                 "struct of columns. MATLAB makes one of a table T by table2struct(T, "
                 "'ToScalar', true)"
             )
-        return _rows(shown, value)
+        return array_table(shown, value)
     ids = [name for name, value in variables.items() if _is_ids(value)]
     if len(ids) == 1 and not _beside(variables, ids[0]):
-        table = _rows(shown, variables[ids[0]])
+        table = array_table(shown, variables[ids[0]])
         return _noting(table, variables, ids)
     if len(ids) < 2:
         used, columns = _columns(variables, ids)
@@ -114,7 +114,7 @@ def _is_matrix(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 2 and min(value.shape) > 1
 
 
-def _rows(shown: str, array: np.ndarray) -> Table:
+def array_table(shown: str, array: np.ndarray) -> Table:
     """Take the columns of an array, which has no names unless it is structured."""
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.names:

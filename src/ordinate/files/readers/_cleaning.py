@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Mapping
+from itertools import islice
+from operator import add, and_, or_
 
 import numpy as np
 import pyarrow as pa
@@ -53,12 +55,17 @@ def _marked(table: Table, option: str, name: str, values: tuple[str, ...]) -> np
             f"{table.shown_header()}"
         )
     words = table.words(column)
-    unknown = [value for value in values if value not in words]
+    found = table.together(option, {*values} & {*words}, or_)
+    unknown = [value for value in values if value not in found]
+    known = table.together("words", sorted({*words})[:11], _least) if unknown else []
     if unknown:
-        known = sorted(set(words))
         shown = f"{known[:10]}{' ...' if len(known) > 10 else ''}"
         raise ReadError(f"{table.path}: {name} is never {_either(tuple(unknown))}, but {shown}")
     return np.isin(words, values)
+
+
+def _least(some: list[str], others: list[str]) -> list[str]:
+    return sorted({*some, *others})[:11]
 
 
 def _drop_checks(table: Table, layout: Layout) -> None:
@@ -71,7 +78,7 @@ def _drop_checks(table: Table, layout: Layout) -> None:
     for place, name in enumerate(table.header or []):
         if place == flag:
             _drop_flagged(table, place, name)
-        elif squeezed(name) not in used and len(_values(table, place, SAMPLE_ROWS)) <= MOST_WORDS:
+        elif squeezed(name) not in used:
             _drop_marked(table, place, name, _values(table, place))
 
 
@@ -121,13 +128,22 @@ def _drop_where(table: Table, place: int, name: str, checks: tuple[str, ...]) ->
     table.drop(mask, Message(f"check trials, {name} is {_either(checks)}", kept))
 
 
-def _values(table: Table, place: int, n_rows: int | None = None) -> list[str]:
-    """Return the distinct words of a column, or of its first rows."""
+def _values(table: Table, place: int) -> list[str]:
+    """Return the distinct words of a column; of very many only some."""
+    column = table.data.column(place)
     try:
-        values, _ = distinct([table.data.column(place).slice(0, n_rows)])
+        values, _ = distinct([column.slice(0, SAMPLE_ROWS)])
+        if table.together("few values", len(values) <= MOST_WORDS, and_):
+            values, _ = table.distinct([column])
     except ReadError:  # lists, times and the like mark nothing
         return []
-    return list(dict.fromkeys(str(value).strip() for value in values))
+    words = dict.fromkeys(str(value).strip() for value in values[: 2 * MOST_WORDS])
+    return list(table.together("values", words, _some_words))
+
+
+def _some_words(some: dict[str, None], others: dict[str, None]) -> dict[str, None]:
+    """Put words together, as many of them as tell that they are too many."""
+    return dict(islice((some | others).items(), 2 * MOST_WORDS))
 
 
 def as_marks(option: str, marks: Mapping | None) -> dict[str, tuple[str, ...]]:
@@ -158,7 +174,7 @@ def _exclude(table: Table, excluded: tuple) -> None:
         )
     words = table.words(column)
     names = [str(name) for name in excluded]
-    unknown = sorted(set(names) - set(words))
+    unknown = sorted({*names} - table.together("excluded", {*names} & {*words}, or_))
     if unknown:
         raise ReadError(f"{table.path}: participants to exclude are not in the file: {unknown}")
     table.drop(np.isin(words, names), f"{len(set(names))} participants excluded")
@@ -177,6 +193,7 @@ def _drop_fast(table: Table, least: float) -> None:
         )
     times = table.numbers(column, "the response time")
     unknown = ~(times >= 0)  # platforms write -1 where they did not measure
-    if unknown.any():
-        table.notes.append(f"{unknown.sum():,} rows have no response time; they are kept")
+    n_unknown = table.together("no time", int(unknown.sum()), add)
+    if n_unknown:
+        table.notes.append(f"{n_unknown:,} rows have no response time; they are kept")
     table.drop(~unknown & (times < least), f"faster than {least:g}, in the unit of the file")
