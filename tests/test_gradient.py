@@ -293,7 +293,7 @@ def test_a_ridge_helps_where_answers_are_few():
         points, triplets = uniform_data(n=60, m=300, seed=seed)
         for ridge in errors:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
+                warnings.simplefilter("ignore", UserWarning)  # not converged, or sure of all
                 model = STE(regularization=ridge, random_state=0).fit(triplets)
             errors[ridge].append(relative(model, points))
     assert np.mean(errors[1.0]) < 0.3 * np.mean(errors[0.0])

@@ -8,6 +8,8 @@ import numpy as np
 
 from ordinate._base.messages import Message, Option
 
+WEIGHTS = (1e-12, 1e12)  # of a row, least and largest
+
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise if ``value`` is not one of the words allowed."""
@@ -75,6 +77,24 @@ def check_length(name: str, values: Sequence | np.ndarray, n_rows: int) -> np.nd
     if array.shape != (n_rows,):
         raise ValueError(
             f"{name} must have one value per row: {n_rows:,} rows, but its shape is {array.shape}"
+        )
+    return array
+
+
+def check_weights(weight: Any, *, where: str = "", first_row: int = 0) -> np.ndarray:
+    """Return weights of consecutive rows as floats, or raise naming the first bad one.
+
+    What is far from any number of observations would get lost in sums, or swallow all others.
+    """
+    low, high = WEIGHTS
+    array = np.asarray(weight).astype(float)
+    bad = ~((array >= low) & (array <= high))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"{where}weights must be from {low:g} to {high:g}: row {first_row + row} has "
+            f"{array[row]:g} ({bad.sum():,} such rows); drop rows that count for nothing, and "
+            "multiply all weights by a number if they are too large or too small"
         )
     return array
 

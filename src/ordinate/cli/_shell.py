@@ -3,6 +3,7 @@
 import csv
 import functools
 import io
+import json
 import shlex
 import signal
 import sys
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ordinate._base.messages import Message, Option, message_of
+from ordinate._base.messages import Message, Option, message_of, readable
 
 if TYPE_CHECKING:
     from ordinate.files.readers import ReadError
@@ -198,14 +199,25 @@ def _spell(option: Option) -> str:
 
 def _fail(message: str, code: int) -> NoReturn:
     typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    typer.echo(message, err=True)
+    typer.echo(readable(message), err=True)
     raise typer.Exit(code) from None
 
 
 def say(message: str, quiet: bool = False) -> None:
     """Tell on standard error."""
     if not quiet:
-        typer.echo(message, err=True)
+        typer.echo(readable(message), err=True)
+
+
+def answer(text: str) -> None:
+    """Say on standard output what was asked for."""
+    typer.echo(readable(text))
+
+
+def answer_json(record: Mapping[str, Any], indent: int | None = 2) -> None:
+    """Write a record to standard output; halves of characters become escapes of JSON."""
+    text = json.dumps(record, indent=indent, ensure_ascii=False)
+    typer.echo(text.encode("utf-8", "backslashreplace").decode())
 
 
 @contextmanager

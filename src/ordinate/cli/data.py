@@ -1,6 +1,5 @@
 """Commands about data: check, convert, simulate."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -131,16 +130,16 @@ def check(
             "problems": [problem._asdict() for problem in found],
             "data": summary.as_dict(),
         }
-        typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        shell.answer_json(record)
         return
-    typer.echo(f"{file}: {source.n_rows:,} rows, layout {source.layout}")
-    typer.echo(f"the first says that {source.example}\n" if source.example else "")
-    typer.echo(f"{summary}\n")
+    shell.answer(f"{file}: {source.n_rows:,} rows, layout {source.layout}")
+    shell.answer(f"the first says that {source.example}\n" if source.example else "")
+    shell.answer(f"{summary}\n")
     for problem in found:
         typer.secho(f"{problem.severity}: ", fg=COLOURS[problem.severity], bold=True, nl=False)
-        typer.echo(problem.what)
+        shell.answer(problem.what)
         if problem.remedy:
-            typer.echo(f"    {problem.remedy}")
+            shell.answer(f"    {problem.remedy}")
     if not found:
         typer.secho("no problems", fg="green")
 
@@ -271,16 +270,18 @@ def _noise(text: str) -> str | float:
 
 def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
     """Raise before the work if an output cannot be written, or is one of the other files."""
-    from ordinate._base.writing import check_replaceable
+    from ordinate._base.writing import check_replaceable, check_writable, resolved
 
     for other in inputs:
-        if path.resolve() == other.resolve():
+        if resolved(path) == resolved(other):
             raise shell.CommandError(
                 f"{path} would overwrite another file of this command: name another",
                 shell.UNWRITABLE,
             )
     if path.is_dir() or not force:
         check_replaceable(path, force)
+    else:
+        check_writable(resolved(path))
 
 
 def write_table(path: Path, table: Any, force: bool) -> None:
@@ -293,11 +294,12 @@ def write_table(path: Path, table: Any, force: bool) -> None:
         ".parquet": parquet.write_table,
         ".csv": csv.write_csv,
         ".tsv": lambda t, p: csv.write_csv(t, p, csv.WriteOptions(delimiter="\t")),
-        ".feather": lambda t, p: feather.write_feather(t, str(p)),
+        ".feather": feather.write_feather,
     }
     if path.suffix.lower() not in writers:
         raise shell.CommandError(
             f"{path}: the ending must be one of {', '.join(writers)}", shell.WRONG_USE
         )
-    with whole_file(path, force=force) as partial:
-        writers[path.suffix.lower()](table, partial)
+    # Arrow takes open files where it refuses names that are not UTF-8.
+    with whole_file(path, force=force) as partial, partial.open("wb") as file:
+        writers[path.suffix.lower()](table, file)

@@ -244,12 +244,10 @@ def report(
     folder: Path, record: dict[str, Any], warned: list[str], quiet: bool, as_json: bool
 ) -> None:
     """Say what came out: the record as JSON, or a few lines."""
-    import json
-
     from ordinate.evaluation.metrics import beside_chance
 
     if as_json:
-        typer.echo(json.dumps({"output": str(folder), **record}, indent=2, ensure_ascii=False))
+        shell.answer_json({"output": str(folder), **record})
         return
     for note in record["dropped"]:
         shell.say(f"note: {note}", quiet)
@@ -261,15 +259,15 @@ def report(
     if quiet:
         return
     if record["input"].get("the first says"):
-        typer.echo(f"the first answer was read as: {record['input']['the first says']}")
+        shell.answer(f"the first answer was read as: {record['input']['the first says']}")
     held_out, result = record["held_out"], record["result"]
     d = result["n_components"]
-    typer.echo(
+    shell.answer(
         f"{result['n_items']:,} items in {d} dimension{'s' * (d > 1)} by "
         f"{record['method']} ({record['why']})"
     )
     if held_out is not None:
         accuracy = beside_chance(held_out["accuracy"], held_out["error"])
-        typer.echo(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
+        shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
     written = [name for name in FILES if (folder / name).exists()]
-    typer.echo(f"{folder}/: {', '.join(written)}")
+    shell.answer(f"{folder}/: {', '.join(written)}")

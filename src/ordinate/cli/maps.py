@@ -1,6 +1,5 @@
 """Commands about maps: plot, score, export."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -160,10 +159,10 @@ def score(
         "same_file": origin.same_file,
     }
     if as_json:
-        typer.echo(json.dumps(record, ensure_ascii=False))
+        shell.answer_json(record, indent=None)
         return
     _tell_score(record)
-    typer.echo(origin.told)
+    shell.answer(origin.told)
 
 
 def _tell_score(record: dict[str, Any]) -> None:
@@ -171,15 +170,15 @@ def _tell_score(record: dict[str, Any]) -> None:
 
     accuracy = beside_chance(record["accuracy"], record["error"])
     of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
-    typer.echo(f"{accuracy} of {record['triplets']:,} triplets{of} agree with the map")
+    shell.answer(f"{accuracy} of {record['triplets']:,} triplets{of} agree with the map")
     if record["without_place"]:
-        typer.echo(
+        shell.answer(
             f"{record['without_place']:,} of them name items without a place, and count as half "
             "right"
         )
     if record["left_out"]:
         items = record["unknown_items"]
-        typer.echo(
+        shell.answer(
             f"{record['left_out']:,} more triplets were left out, since {len(items):,} items are "
             f"not on the map: {', '.join(items[:10])}{', ...' if len(items) > 10 else ''}"
         )

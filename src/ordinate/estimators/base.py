@@ -17,12 +17,16 @@ from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_whole
 from ordinate._base.device import choose_device, describe_device
 from ordinate._base.memory import in_words
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, readable
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
 from ordinate.files.inputs import open_source, over_labels
 from ordinate.files.ondisk import TripletFile
+from ordinate.kernels.losses import Loss
+
+NO_GAIN = 1e-6  # share of the loss that a map must save to tell anything
+SURE = 1e-3  # share of the loss that is left where a map is sure of every answer
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a checker believes a class whose base it does not know to have
@@ -55,6 +59,7 @@ class Embedder(ScikitEstimator, ABC):
     n_features_in_: int
     converged_: bool
     device_: str
+    loss_: float
 
     _streams = True  # takes triplets that are not in memory
     _by_anchor = False  # and needs the rows of each anchor together
@@ -250,6 +255,26 @@ class Embedder(ScikitEstimator, ABC):
             )
         return points
 
+    def _warn_of_extremes(self, loss: Loss, regularization: float = 0.0) -> bool:
+        """Warn where answers tell nothing, or set the map no limits; return whether they do."""
+        if self.loss_ >= (1 - NO_GAIN) * loss.at_one_point:
+            ridge = f", or the ridge of {regularization:g} outweighs them"
+            told = (
+                "the map explains the answers no better than one with all items in one place: they "
+                f"contradict each other{ridge if regularization else ''}. Nothing can be told "
+                "about where the items lie"
+            )
+        elif loss.is_likelihood and not regularization and self.loss_ <= SURE * loss.at_one_point:
+            told = (
+                "the map is sure of every answer, as none contradict each other: it would grow "
+                "without end, and its size means nothing. A little regularization, with methods "
+                "that take it, or more answers set it"
+            )
+        else:
+            return False
+        warnings.warn(told, UserWarning, stacklevel=3)
+        return True
+
     def _say(self, message: str) -> None:
         if self.verbose:
             print(f"[{type(self).__name__}] {message}", file=sys.stderr)
@@ -280,4 +305,4 @@ def answered(X: Any, triplets: Any, y: Any) -> Any:
 
 def names_of(labels: np.ndarray) -> str:
     """Return the first ten labels, for a message."""
-    return f"{labels[:10].tolist()}{' ...' if len(labels) > 10 else ''}"
+    return readable(f"{labels[:10].tolist()}{' ...' if len(labels) > 10 else ''}")

@@ -22,7 +22,15 @@ from ordinate._base.checks import (
 from ordinate._base.device import TORCH_CPU
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.landmark_choice import asks_about_landmarks
-from ordinate.algorithms.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Watch
+from ordinate.algorithms.optimise import (
+    BATCH,
+    GROWTH,
+    SOLVERS,
+    Found,
+    Step,
+    Watch,
+    weight_unit,
+)
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.estimators.base import Embedder
@@ -121,7 +129,11 @@ class GradientEmbedder(Embedder):
         generator = random_generator(self.random_state).spawn(1)[0]
         n_init = self._n_init(len(store), size, loss)
         with single_threaded_blas():
-            starts = [self._start(triplets, init_triplets, store, n_components, generator)]
+            start = self._start(triplets, init_triplets, store, n_components, generator)
+            if not on_host(start.points).any():  # no step leads away from one place
+                self._say(f"the {start.name} start has all items in one place: a random one")
+                start = _random(store, n_components, generator)
+            starts = [start]
             starts += [_random(store, n_components, generator) for _ in range(n_init - 1)]
             if self.n_init == "auto":
                 best, start = self._race(store, loss, starts, options)
@@ -152,7 +164,7 @@ class GradientEmbedder(Embedder):
         )
         if found.stopped:
             self._say("stopped by the callback")
-        elif not self.converged_:
+        elif not self._warn_of_extremes(loss, options["regularization"]) and not self.converged_:
             warnings.warn(
                 f"not converged after {self.n_iter_} steps: raise max_iter or tol. Where answers "
                 "hardly contradict each other, a little regularization keeps the map from growing "
@@ -267,7 +279,7 @@ class GradientEmbedder(Embedder):
         size = math.prod(starts[0].points.shape)
         rows = _race_rows(size)
         sample, jury = store.sample(rows), store.sample(JURY * rows)
-        ridge = options["regularization"] / len(store)
+        ridge, unit = options["regularization"] / len(store), weight_unit(store)
         short = {"tol": max(options["tol"], RACE_TOL), "max_iter": min(options["max_iter"], 100)}
         ends: list[np.ndarray] = []
         values: list[float] = []
@@ -275,7 +287,8 @@ class GradientEmbedder(Embedder):
             ridges = {"regularization": ridge * len(sample)}
             found = self._descend(sample, loss, start, {**short, **ridges}, None)
             end, centred = found.points, found.points - found.points.mean(axis=0)
-            values.append(jury.loss(end, loss)[0] + len(jury) * ridge / 2 * dot(centred, centred))
+            value = jury.loss(end, loss)[0] + len(jury) * ridge / 2 * dot(centred, centred)
+            values.append(value / unit)
             ends.append(end)
         # The first stays unless another is lower by more than races leave to be gained, and enough
         # to matter.

@@ -96,7 +96,7 @@ class KernelEmbedder(Embedder):
         )
         if found.stopped:
             self._say("stopped by the callback")
-        elif not self.converged_:
+        elif not self._warn_of_extremes(loss) and not self.converged_:
             warnings.warn(
                 f"not converged after {self.n_iter_} steps: raise max_iter or tol",
                 ConvergenceWarning,

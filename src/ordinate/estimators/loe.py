@@ -15,6 +15,8 @@ from ordinate.algorithms.scaling import principal_axes
 from ordinate.estimators.base import Embedder, names_of
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
+LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
+ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
 
 class LOE(Embedder):
@@ -181,6 +183,22 @@ class LOE(Embedder):
             warnings.warn(
                 f"{unseen.sum():,} items were never compared by their distance to a landmark and "
                 f"have no place (NaN) in the map: {names_of(self.items_[unseen])}",
+                UserWarning,
+                stacklevel=3,
+            )
+        each = float(scores.n_compared.sum()) / 2 / self.n_triplets_used_
+        if each < LIGHT:
+            warnings.warn(
+                f"the weights of the triplets have a mean of {each:.2g}: LOE takes weights for "
+                "numbers of answers, and so few tell little. If they are relative, divide them by "
+                "their mean",
+                UserWarning,
+                stacklevel=3,
+            )
+        if not np.nanmax(np.abs(self.embedding_)) > ONE_PLACE:
+            warnings.warn(
+                "all items are in one place: the answers contradict each other, and nothing can "
+                "be told about where the items lie",
                 UserWarning,
                 stacklevel=3,
             )

@@ -70,7 +70,7 @@ def read_column(name: str, values: Any, n: int) -> Column:
     present = given[~missing].tolist()
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in present):
         numbers = np.full(n, np.nan)
-        numbers[~missing] = present
+        numbers[~missing] = [_float(value) for value in present]
         numbers[~np.isfinite(numbers)] = np.nan
         return Column(name, numbers, None, [], int(np.isnan(numbers).sum()))
     texts = [None if gone else str(v) for v, gone in zip(given, missing, strict=True)]
@@ -166,6 +166,14 @@ def clear_white(pixels: np.ndarray) -> np.ndarray:
     cleared = pixels.copy()
     cleared[background, 3] = 0
     return cleared
+
+
+def _float(value: float) -> float:
+    """A number as a float; one that is too large for that is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

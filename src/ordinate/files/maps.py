@@ -79,8 +79,9 @@ def write_map(
             raise ValueError(f"a map has a column {name!r} of its own: give yours another name")
         cells = [as_text(v, defuse=defuse) if isinstance(v, str) else v for v in values]
         table[as_text(name, defuse=defuse)] = pa.array(cells, from_pandas=True)
-    with whole_file(path) as partial:
-        write_csv(pa.table(table), partial)
+    # Arrow takes open files where it refuses names that are not UTF-8.
+    with whole_file(path) as partial, partial.open("wb") as file:
+        write_csv(pa.table(table), file)
 
 
 def write_distances(
@@ -155,7 +156,8 @@ def read_map(path: str | os.PathLike) -> MapFile:
 
     try:
         options = ConvertOptions(column_types={"label": pa.string()})
-        table = read_csv(os.fspath(path), convert_options=options)
+        with open(path, "rb") as file:
+            table = read_csv(file, convert_options=options)
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
     except (pa.ArrowInvalid, OSError) as error:

@@ -39,6 +39,11 @@ class Loss(NamedTuple):
         """Whether exp(-loss) is the probability of an answer."""
         return self.penalty.is_likelihood
 
+    @property
+    def at_one_point(self) -> float:
+        """What any triplet costs in a map that has all items in one place."""
+        return float(self.penalty.value(np.array(self.margin), *self.penalty_shape))
+
     def argument(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
         """Return z, what the penalty is a function of."""
         link, shape = self.link.value, self.link_shape

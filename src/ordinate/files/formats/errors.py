@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ordinate._base.messages import readable
+
 FOR_READER = "ordinate.readers.read(path, ...).triplets"
 
 
@@ -48,8 +50,8 @@ class ReadError(ValueError):
 
     def __str__(self) -> str:
         if not self.remedies:
-            return self.what
+            return readable(self.what)
         ways = "; or ".join(map(str, self.remedies))
         if self.for_reader:
-            return f"{self.what}. Give {FOR_READER} instead of the path, with {ways}"
-        return f"{self.what}. Say {ways}"
+            return readable(f"{self.what}. Give {FOR_READER} instead of the path, with {ways}")
+        return readable(f"{self.what}. Say {ways}")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ordinate._base.checks import check_weights
 from ordinate._base.memory import memory_size
 from ordinate._base.threads import blocks, in_order, n_threads, sub_blocks
 from ordinate.data.labels import label_array
@@ -199,13 +200,7 @@ class TripletFile(ABC):
         if n_bad:
             what = bad_row(block.start + at, block.rows[at].tolist(), self.n_items)
             raise ValueError(f"{self.path}: {what}")
-        bad = ~(np.isfinite(block.weight) & (block.weight > 0))
-        if bad.any():
-            at = int(bad.argmax())
-            raise ValueError(
-                f"{self.path}: weights must be positive and finite; row {block.start + at} has "
-                f"{block.weight[at]}"
-            )
+        check_weights(block.weight, where=f"{self.path}: ", first_row=block.start)
         people = block.columns.get("participant")
         n_people = len(self.participants or ())
         if people is not None and not 0 <= people.min() <= people.max() < n_people:
