@@ -112,7 +112,7 @@ def test_labels_that_would_change_are_refused(label, tmp_path):
         Triplets([[0, 1, 2]], items=[label, "b", "c"]),
         Triplets([[0, 1, 2], [1, 0, 2]], participant=["a", label]),
     ):
-        with pytest.raises(TypeError, match="labels that are texts or numbers.*into texts first"):
+        with pytest.raises(ValueError, match="labels that are texts or numbers.*into texts first"):
             ondisk.write([given], tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
 

@@ -93,7 +93,7 @@ def convert(
     memory_limit: int | str | None = None,
     force: bool = False,
 ) -> None:
-    r"""Turn a file into the fast layout: grouped by anchor, as compact numbers.
+    r"""Turn a file into the fast layout: grouped by anchor, as compact numbers with checksums.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ def convert(
         See :func:`open_triplets`, as for `n_items` and `memory_limit`.
     target : str or path
         A Parquet file if it ends in ``.parquet``; else a folder of arrays, which is read faster.
-        Rows not yet in the order of their anchors need another 20 bytes each while they are
-        sorted.
+        Rows not yet in the order of their anchors need another 12 bytes each while they are
+        sorted, and 8 for each of weight and answer, 4 for the participant.
     n_items : int, optional
     memory_limit : int or str, optional
     force : bool
@@ -138,13 +138,17 @@ def write(
 ) -> None:
     """Write triplets that come in pieces in the fast layout.
 
+    Weights, answers and participants go along. Answers of different tables stay apart; slices of
+    one table, one after the other, share theirs. Participants of one name are the same.
+
     Pieces in the order of their anchors are written as they come. From the first that is not, they
     go to a temporary file beside the target, which is then sorted.
 
     Parameters
     ----------
     pieces : iterable of Triplets or arrays (k, 3)
-        For example :func:`ordinate.simulate.iter_triplets`. All over the same items.
+        For example :func:`ordinate.simulate.iter_triplets`. All over the same items, whose labels
+        are texts or numbers.
     target : str or path
         See :func:`convert`.
     n_items : int, optional

@@ -79,17 +79,16 @@ class GroupedFile(ABC):
     def _fetch(self, name: str, start: int, array: np.ndarray) -> None:
         """Fill an array with rows as they are stored."""
 
-    def _check_starts(self) -> None:
-        starts, expected = self.starts, self.about.checksums.get(("starts",))
+    def _begin(self, starts: np.ndarray) -> None:
+        """Take the starts of the anchors if they fit; no stretch of rows is checked yet."""
+        expected = self.about.checksums.get(("starts",))
         if (
-            starts.shape != (self.about.n_items + 1,)
-            or (starts[0], starts[-1]) != (0, len(self))
+            (starts[0], starts[-1]) != (0, len(self))
             or (np.diff(starts) < 0).any()
             or (expected is not None and expected != [checksum(starts)])
         ):
             raise ValueError("the numbers of rows of the anchors do not fit their checksum")
-        self._bounds = np.array(self.about.bounds)
-        # Stretches that were read, and fit their checksums.
+        self.starts, self._bounds = starts, np.array(self.about.bounds)
         self._sound = {
             names: np.zeros(len(sums), bool) for names, sums in self.about.checksums.items()
         }
@@ -134,9 +133,9 @@ class FolderFile(GroupedFile):
                     raise ValueError(f"{name}.npy is there, of which {ABOUT} knows nothing")
             for name in arrays:
                 self._check_header(name)
-            self.starts = np.empty(self.about.n_items + 1, STARTS)
-            read_into(path / "starts.npy", self.starts, HEADER)
-            self._check_starts()
+            starts = np.empty(self.about.n_items + 1, STARTS)
+            read_into(path / "starts.npy", starts, HEADER)
+            self._begin(starts)
         self.files = fingerprint([path / ABOUT, *(path / f"{name}.npy" for name in arrays)])
 
     def _check_header(self, name: str) -> None:
@@ -189,8 +188,7 @@ class ParquetFile(GroupedFile):
                     "leave out the metadata 'ordinate', which belong to the file that was read"
                 )
             self._local = threading.local()
-            self.starts = self._find_starts()
-            self._check_starts()
+            self._begin(self._find_starts())
 
     def _find_starts(self) -> np.ndarray:
         """Count the rows of anchors; most groups have one, and say so in their statistics."""

@@ -201,10 +201,6 @@ class TripletFile(ABC):
             what = bad_row(block.start + at, block.rows[at].tolist(), self.n_items)
             raise ValueError(f"{self.path}: {what}")
         check_weights(block.weight, where=f"{self.path}: ", first_row=block.start)
-        people = block.columns.get("participant")
-        n_people = len(self.participants or ())
-        if people is not None and not 0 <= people.min() <= people.max() < n_people:
-            raise ValueError(f"{self.path} names participants that it does not know")
 
     @abstractmethod
     def _read(self, parts: list[Part], columns: tuple[str, ...]) -> Iterator[Block]:
@@ -245,9 +241,11 @@ class TripletFile(ABC):
         people = columns.pop("participant", None)
         n_items = self.n_items if self._items is None else None
         loaded = Triplets(rows, items=self._items, n_items=n_items, **columns)
-        if people is not None and self.participants is not None:
-            loaded.participant = people
-            loaded.participant_labels = label_array(self.participants)
+        if people is not None:
+            labels = label_array(self.participants or ())
+            if not 0 <= people.min() <= people.max() < len(labels):
+                raise ValueError(f"{self.path} names participants that it does not know")
+            loaded.participant, loaded.participant_labels = people, labels
         return loaded
 
 

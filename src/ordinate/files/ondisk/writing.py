@@ -144,7 +144,7 @@ class Writer(ABC):
 def _check_labels(labels: list, of_what: str) -> None:
     kinds = {type(label) for label in labels} - LABELS
     if kinds:
-        raise TypeError(
+        raise ValueError(
             f"the fast layout keeps labels that are texts or numbers; {of_what} are of type "
             f"{kinds.pop().__name__}: turn them into texts first"
         )
