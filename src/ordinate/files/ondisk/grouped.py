@@ -251,8 +251,11 @@ def open_grouped(path: Path) -> GroupedFile | None:
         return None
     import pyarrow.parquet as pq
 
-    with reading(path):
-        sealed = footer_is_sealed(path)
-        metadata = pq.read_metadata(path)
+    try:
+        with reading(path):
+            sealed = footer_is_sealed(path)
+            metadata = pq.read_metadata(path)
+    except OSError:
+        return None  # no Parquet file at all, of which readers know what to say
     ours = sealed or KEY in (metadata.metadata or {})
     return ParquetFile(path, metadata, sealed) if ours else None
