@@ -225,7 +225,8 @@ def test_generated_files(seed, tmp_path, monkeypatch):
 def test_arrays(tmp_path):
     rows = np.array([[0, 3, 1], [2, 0, 3], [1, 2, 0], [3, 1, 2]])
     path = tmp_path / "rows.npy"
-    for array in (rows, rows.astype(np.uint8), rows + 1, rows - 1, rows.astype(float), rows * 9):
+    kinds = [rows.astype(kind) for kind in ("u1", ">i4", "<i4", "u8", float)]
+    for array in (rows, *kinds, rows + 1, rows - 1, rows * 9, np.asfortranarray(rows)):
         np.save(path, array)
         check(path)
         check(path, first_id=1)
@@ -293,6 +294,28 @@ def test_lists_and_numbers_of_every_kind_in_tables(tmp_path):
     pq.write_table(pa.table({**columns, "anchor": ["a", "b", None]}), path)
     check(path)
     check(path, drop="unnamed")
+
+
+@pytest.mark.parametrize(
+    "numbers", [[0, 1, 2, 3], [3, 50, 7, 9], [-4, 0, 2**40, 2**28], [1, 2, 2**63, 4]]
+)
+def test_numbers_in_tables(numbers, tmp_path):
+    a, b, c, d = numbers
+    columns = {"anchor": [a, b, c, d], "near": [b, c, d, a], "far": [c, d, a, b]}
+    path = tmp_path / "numbers.parquet"
+    kind = pa.uint64() if max(numbers) > 2**62 else pa.int64()
+    table = pa.table({name: pa.array(ids, kind) for name, ids in columns.items()})
+    pq.write_table(table, path)
+    check(path)
+    check(path, first_id=0)
+    check(path, n_items=51)
+    pq.write_table(table.append_column("answer", [[7, 7, 2**50, -1]]), path)
+    check(path)
+    pq.write_table(table.append_column("response", pa.array(numbers, kind)), path)
+    check(path)
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1).set_column(1, "near", pa.array([a], kind))]), path)
+    check(path)
+    check(path, drop="repeated")
 
 
 def test_labels_alike(tmp_path):

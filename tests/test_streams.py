@@ -456,7 +456,7 @@ def test_messages_about_files(tmp_path, uniform_triplets):
         ondisk.open_triplets(tmp_path / "nothing.parquet")
     (tmp_path / "x.json").write_text('{"anchor": ["a"], "near": ["b"], "far": ["c"]}')
     with pytest.raises(ReadError, match="it is JSON, which cannot be read block by block"):
-        ondisk.open_triplets(tmp_path / "x.json")
+        ondisk.open_triplets(tmp_path / "x.json", memory_limit=10)
     (tmp_path / "y.csv").write_text("a,b,c\n1,2,3\n")
     with pytest.raises(ReadError, match="line 1 .* may be a header or data"):
         ondisk.open_triplets(tmp_path / "y.csv")

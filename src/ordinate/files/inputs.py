@@ -208,7 +208,7 @@ def open_in_blocks(
     """Read a file block by block, whatever its size, and leave its triplets in files."""
     try:
         blocks = open_blocks(path)
-    except Exception:
+    except Exception:  # decoders raise errors of many kinds at broken files
         read(path, **reading)  # which knows what to say
         raise
     found = read_in_blocks(path, blocks, how_to_read(**reading), memory_size(memory_limit), n_items)
@@ -218,14 +218,13 @@ def open_in_blocks(
 def _too_large_to_read(path: Path, how: How, memory_limit: Any) -> Blocks | None:
     """Return the blocks of a file that takes more memory than there is; None for all else.
 
-    What cannot be opened, for any reason that a decoder may have, is left to the readers, who know
-    what to say.
+    What cannot be opened is left to the readers, who know what to say.
     """
     if not (path.is_file() or path.is_dir()):
         return None  # what comes through a pipe comes once
     try:
         blocks = open_blocks(path)
-    except Exception:
+    except Exception:  # decoders raise errors of many kinds at broken files
         return None
     if blocks.needed <= memory_size(memory_limit):
         return None

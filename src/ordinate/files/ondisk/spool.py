@@ -211,7 +211,7 @@ def scan(
         n_bad += int(beyond.sum())
         if n_bad:
             continue
-        anchors = rows[:, 0]
+        anchors = rows[:, 0].astype(np.int64)
         counts += np.bincount(anchors, minlength=n_items)
         ordered = ordered and bool(anchors[0] >= last and (anchors[1:] >= anchors[:-1]).all())
         last = int(anchors[-1])

@@ -34,15 +34,21 @@ class Numbers(NamedTuple):
     width: int = 1
     offset: int = 0
 
-    def read(self, start: int, stop: int, into: np.ndarray | None = None) -> np.ndarray:
-        """Return the rows from ``start`` to ``stop``, in an array of theirs or of another type."""
-        array = into
-        if array is None or array.dtype.itemsize != self.dtype.itemsize:
-            array = np.empty((stop - start, self.width), self.dtype)
-        read_into(self.path, array, self.offset + start * self.width * self.dtype.itemsize)
-        if into is not None and array is not into:
-            into[:] = array
-        return array if into is None else into
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Return the rows from ``start`` to ``stop``."""
+        array = np.empty((stop - start, self.width), self.dtype)
+        read_into(self.path, array, self._place(start))
+        return array
+
+    def fill(self, start: int, rows: np.ndarray) -> None:
+        """Fill an array of uint32 with the rows from ``start`` on."""
+        if self.dtype in (np.int32, np.uint32):
+            read_into(self.path, rows, self._place(start))
+        else:
+            rows[:] = self.read(start, start + len(rows))
+
+    def _place(self, row: int) -> int:
+        return self.offset + row * self.width * self.dtype.itemsize
 
 
 class PlainTriplets(TripletFile):
@@ -97,7 +103,7 @@ class PlainTriplets(TripletFile):
         def read(cut: Part) -> Block:
             part, last = cut
             rows = self.buffers.take(part.stop - part.start, 3, self.block_rows)
-            self.arrays["rows"].read(part.start, part.stop, rows)
+            self.arrays["rows"].fill(part.start, rows)
             found = {n: self.arrays[n].read(part.start, part.stop)[:, 0] for n in columns}
             return Block(part.start, rows, found, last)
 
