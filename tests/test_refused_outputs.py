@@ -14,6 +14,7 @@ from test_cli import run  # noqa: F401
 from ordinate import STE, html_report, plot_map, readers
 from ordinate._base.messages import LONGEST, readable
 from ordinate._base.writing import DiskFullError, whole_file, whole_folder
+from ordinate.figures import plotting
 from ordinate.figures.plotting import save
 
 PLAIN = "anchor,near,far\na,b,c\nb,c,a\nc,a,b\na,b,d\n"
@@ -160,3 +161,12 @@ def test_a_colour_beyond_all_floats_is_missing():
     texts = " ".join(text.get_text() for axes in figure.axes for text in axes.texts)
     assert figure.axes
     assert "inf" not in texts
+
+
+def test_of_very_many_labels_some_are_tried_and_the_others_counted(monkeypatch):
+    monkeypatch.setattr(plotting, "MOST_LABELS", 4)
+    points = np.random.default_rng(0).normal(size=(9, 2))
+    figure = plot_map(points, [f"item{k}" for k in range(9)])
+    assert len(figure.axes[0].texts) <= 4
+    caption = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+    assert "5 of 9 labels" in caption

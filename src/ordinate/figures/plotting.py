@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 WIDTHS = {"column": 85.0, "page": 180.0}  # mm, as most journals set them
 MOST_DIMENSIONS = 4  # of which all pairs are shown: six panels
 FULL = 0.4  # share of a map that labels may cover before it is made higher, if all are drawn
+MOST_LABELS = 2000  # that are tried where the choice is ours: a page has room for some hundreds
 LINE = 20  # characters of a line of a label
 
 
@@ -200,9 +201,12 @@ def _choose_labels(
     labels = [printable(name) for name in names]
     if short:  # a line sees to the length of its labels
         labels = [shorten(label) for label in labels]
-    if isinstance(show, str) or show >= len(labels):
+    if show == "auto" and len(labels) > MOST_LABELS:
+        kept = {*np.linspace(0, len(labels) - 1, MOST_LABELS).astype(int).tolist()}
+    elif isinstance(show, str) or show >= len(labels):
         return labels, []
-    kept = set(_spread_over(X, int(show)))
+    else:
+        kept = set(_spread_over(X, int(show)))
     chosen = [label if row in kept else "" for row, label in enumerate(labels)]
     return chosen, [f"{len(labels) - len(kept):,} of {len(labels):,} labels"]
 
