@@ -313,7 +313,10 @@ def test_numbers_in_tables(numbers, tmp_path):
     check(path)
     pq.write_table(table.append_column("response", pa.array(numbers, kind)), path)
     check(path)
-    pq.write_table(pa.concat_tables([table, table.slice(0, 1).set_column(1, "near", pa.array([a], kind))]), path)
+    pq.write_table(
+        pa.concat_tables([table, table.slice(0, 1).set_column(1, "near", pa.array([a], kind))]),
+        path,
+    )
     check(path)
     check(path, drop="repeated")
 

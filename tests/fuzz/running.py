@@ -20,7 +20,6 @@ from fuzz.scratch import HOME, be_alone, new_folder
 WORKERS = max(2, os.cpu_count() or 2)
 MOST_MEMORY = 512 << 20  # bytes that one case may take; no file is larger than 200 kB
 ROOM = 4 << 30  # after which memory is refused, so that a runaway ends
-_BYTES = 1 if sys.platform == "darwin" else 1024  # the unit of ru_maxrss
 
 
 class Failure(NamedTuple):
@@ -176,7 +175,11 @@ def _serve(pipe: multiprocessing.connection.Connection) -> None:
 
 
 def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES
+    """The most memory in use so far, in bytes."""
+    if sys.platform == "linux":  # where ru_maxrss is that of the parent, if that had more
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _size() -> int:
