@@ -46,6 +46,8 @@ def _untouched_rows(written: Written, reading: Any, touched: set[int]) -> list[s
         return []  # other names of columns are another file
     if ALIASES & {*sheet.features} and any("id" in note.lower() for note in reading.notes):
         return []  # items have ids, too, which name them where names are in doubt
+    if "floats" in sheet.features and any("by .0" in note for note in reading.notes):
+        return []  # where a label is no number any more, 7 and 7.0 are two, which is told
     wanted: Counter = Counter(
         triplet[:3]
         for i, said in enumerate(sheet.answers)
