@@ -20,7 +20,7 @@ import pytest
 from test_raw_files import RAW
 from test_readers import FIXTURES, FOLDER
 
-from ordinate import sample_points, sample_triplets
+from ordinate import ondisk, sample_points, sample_triplets
 from ordinate.files import streaming
 from ordinate.files.formats import blocks
 from ordinate.files.inputs import open_in_blocks, open_source
@@ -420,6 +420,21 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="of disk are needed"):
         open_source(path, memory_limit="100kB")
     assert list((tmp_path / "copies").iterdir()) == []
+
+
+@pytest.mark.parametrize("target", ["folder", "file.parquet"])
+def test_what_is_read_in_blocks_is_converted_with_all_that_goes_with_it(target, tmp_path):
+    path = tmp_path / "odd.csv"
+    lines = [f"{a},{b},{c},p{k}" for k, (a, b, c) in enumerate(["abc", "bca", "dca", "bda"])]
+    path.write_text("kept_a,kept_b,odd,participant\n" + "\n".join(lines * 20) + "\n")
+    ondisk.write([read(path).triplets], tmp_path / f"whole-{target}")
+    source = open_source(path, memory_limit=100)
+    assert source.stored is not None
+    ondisk.convert(source.triplets, tmp_path / target)
+    parts = both_ways.as_a_whole(tmp_path / target)
+    assert parts == both_ways.as_a_whole(tmp_path / f"whole-{target}")
+    assert parts["people"] == ["p0", "p1", "p2", "p3"]
+    assert len({*parts["answer"]}) == 80
 
 
 # Memory
