@@ -31,9 +31,9 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    "known": Part("what is read is what the file says, or it is refused", 8000, 24),
-    "mutated": Part("rows are used, told of, or refused", 8000, 24),
-    "ways": Part("streamed or as a whole, files say the same", 2000, 12),
+    "known": Part("what is read is what the file says, or it is refused", 8000, 20),
+    "mutated": Part("rows are used, told of, or refused", 8000, 20),
+    "ways": Part("streamed or as a whole, files say the same", 2000, 10),
     "corrupted": Part("damage to our own files is noticed", 2000, 8, 120),
     "commands": Part("commands end in an answer or a message", 500, 12, 120),
     "kills": Part("a kill leaves the old result or the new", 200, 16, 120),
