@@ -83,3 +83,23 @@ def test_memory_is_taken_for_the_rows_there_are(tmp_path):
     rows.tofile(tmp_path / "rows")
     for most in (1 << 45, 2, -1):
         assert sum(len(part) for part, _ in read_spool(tmp_path / "rows", kind, most)) == 5
+
+
+def test_a_byte_order_mark_is_no_part_of_a_label(tmp_path):
+    """Not even in a file that is UTF-8 but for one byte, and counts as text of Windows."""
+    path = tmp_path / "answers.csv"
+    rows = ["1,ant,bee", *(f"{k},bee,caf\xe9" for k in range(2, 90))]
+    path.write_bytes(b"\xef\xbb\xbf" + "\n".join(rows).encode("cp1252"))
+    whole = readers.read(path, layout="plain").triplets
+    streamed = open_source(path, memory_limit="1kB", layout="plain").load()
+    for triplets in (whole, streamed):
+        assert "1" in triplets.items
+        assert triplets.n_items == 92
+
+
+@pytest.mark.parametrize("layout", ["odd_one_out", "response"])
+def test_names_without_rows_are_refused_also_where_the_layout_is_told(tmp_path, layout):
+    path = tmp_path / "answers.csv"
+    path.write_text("option_1,option_2,option_3,choice\n")
+    with pytest.raises(readers.ReadError, match="there are column names, but no rows"):
+        readers.read(path, layout=layout)

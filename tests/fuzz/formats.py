@@ -240,15 +240,18 @@ def _write_workbook(rng: Random, sheet: Sheet, folder: Path) -> Written:
 
 
 def _write_npz(rng: Random, sheet: Sheet, folder: Path) -> Written:
-    columns = {
-        name: np.array(cells if None not in cells else [_cell(cell) for cell in cells])
-        for name, cells in _typed(rng, sheet).items()
-        if name and "/" not in name
-    }
-    columns = {n: c if c.dtype.kind in "iufUb" else c.astype(str) for n, c in columns.items()}
+    columns = {n: _vector(cells) for n, cells in _typed(rng, sheet).items() if n and "/" not in n}
     np.savez(folder / "answers.npz", **columns)
     sheet.sure = False  # a single row is no table
     return Written(folder / "answers.npz", sheet, [])
+
+
+def _vector(cells: list) -> np.ndarray:
+    """Return cells as an array, gaps as NaN among numbers and as nothing among text."""
+    kinds = {type(cell) for cell in cells} - {type(None)}
+    if kinds <= {int, float} and kinds:
+        return np.array([np.nan if cell is None else cell for cell in cells])
+    return np.array([_cell(cell) for cell in cells])
 
 
 def _write_npy(rng: Random, sheet: Sheet, folder: Path) -> Written:

@@ -20,6 +20,7 @@ from fuzz.scratch import HOME, be_alone, new_folder
 WORKERS = max(2, os.cpu_count() or 2)
 MOST_MEMORY = 512 << 20  # bytes that one case may take; no file is larger than 200 kB
 ROOM = 4 << 30  # after which memory is refused, so that a runaway ends
+MOST_CASES = 1000  # after which a process makes room for another: Arrow keeps addresses it once had
 
 
 class Failure(NamedTuple):
@@ -120,15 +121,20 @@ class _Worker:
         self.process.start()
         other.close()
         self.is_ready = self.stopped = False
+        self.n_taken = 0
 
     def take(self, cases: Iterable[str]) -> bool:
         """Begin the next case, and tell whether there was one."""
         self.case = next(iter(cases), "")
+        if self.case and self.n_taken == MOST_CASES:
+            self.end()
+            self.stopped = True
         if self.case and self.stopped:
             self._start()
         if self.case:
             self.is_ready = self.is_ready or self.pipe.recv()  # imports take no case's time
             self.began = time.monotonic()
+            self.n_taken += 1
             self.pipe.send(self.case)
         return bool(self.case)
 

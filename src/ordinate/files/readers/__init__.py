@@ -258,6 +258,8 @@ def read_table(table: Table, how: How) -> Reading:
     try:
         table, found = find(table, LAYOUTS, options, how.columns)
         n_rows = len(table.rows)
+        if not n_rows and table.board is None:
+            raise ReadError(f"{table.path}: there are column names, but no rows")
         if not n_rows:
             raise NoRowsLeft(0)
         try:
