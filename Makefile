@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-extras test-plain test-wheel lint format bench peers clean
+.PHONY: demo test test-extras test-plain test-wheel fuzz lint format bench peers clean
 
 demo: $(VENV)/.core
 	$(BIN)/ordinate demo
@@ -31,6 +31,12 @@ PLAIN := cli_files landmark metrics responses saving stores triplets
 # The wheel alone, in an empty environment, away from the sources.
 test-wheel:
 	$(PYTHON) tests/try_wheel.py
+
+# Files with known answers, damaged files, kills and full disks; docs/reliability.md. SHORT=1 takes less than two
+# minutes, SEED=2 makes other cases, CASE="known:1:17" runs one again.
+fuzz: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(SHORT),--short) $(if $(SEED),--seed $(SEED)) \
+	    $(if $(CASE),--case $(CASE)) $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

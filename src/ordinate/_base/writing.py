@@ -127,7 +127,7 @@ def complaining_of_a_full_disk(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in FULL or isinstance(error, DiskFullError):
             raise
         raise DiskFullError(
             error.errno,

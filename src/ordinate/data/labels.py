@@ -1,5 +1,6 @@
 """Labels: from the names people give items to the ids ``0..n-1`` used inside, and back."""
 
+import re
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
@@ -92,12 +93,16 @@ def places(labels: Iterable[Hashable], among: Iterable[Hashable]) -> np.ndarray:
 
 
 def without_trifles(label: str) -> str:
-    r"""Return a label without what may be a slip: case, blanks, and what cannot be seen.
+    r"""Return a label without what may be a slip: case, blanks, what cannot be seen, and .0.
 
     >>> without_trifles(" Ice  Cream") == without_trifles("ice\u00a0cream\u200b")
     True
+    >>> without_trifles("7.0"), without_trifles("7.05"), without_trifles("v7.0")
+    ('7', '7.05', 'v7.0')
     """
-    return " ".join(_as_seen(label).casefold().split())
+    seen = " ".join(_as_seen(label).casefold().split())
+    # Programs write whole numbers so where a column once had gaps.
+    return re.sub(r"\A(-?[0-9]+)\.0+\Z", r"\1", seen)
 
 
 def _as_seen(label: str) -> str:
@@ -111,14 +116,18 @@ def _as_seen(label: str) -> str:
 def alike(labels: Iterable[Hashable]) -> list[list[str]]:
     """Return the groups of labels that differ in trifles alone; letters differ by their case.
 
-    >>> alike(["cat", "dog", "Cat", "a", "A", 7])
-    [['cat', 'Cat']]
+    >>> alike(["cat", "dog", "Cat", "a", "A", 7, "3", "3.0"])
+    [['cat', 'Cat'], ['3', '3.0']]
     """
     found: dict[str, list[str]] = {}
     for label in labels:
         if isinstance(label, str):
             found.setdefault(without_trifles(label), []).append(label)
-    return [group for key, group in found.items() if len(group) > 1 and len(key) > 1]
+    return [
+        group
+        for key, group in found.items()
+        if len(group) > 1 and (len(key) > 1 or not key.isalpha())
+    ]
 
 
 def groups_in_words(groups: list[list[str]]) -> str:

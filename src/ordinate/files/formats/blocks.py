@@ -3,7 +3,7 @@
 import gzip
 import re
 import zipfile
-from codecs import getincrementaldecoder
+from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -125,7 +125,9 @@ def _unpacked_size(path: Path) -> int:
 def _decoded(path: Path, packed: bool, encoding: str, newline: bytes) -> Iterator[bytes]:
     """Yield text in UTF-8, whose lines end with a line feed."""
     decoder = getincrementaldecoder(encoding)()
-    for chunk in chain(_chunks(path, packed), [b""]):
+    for k, chunk in enumerate(chain(_chunks(path, packed), [b""])):
+        if k == 0 and encoding == "cp1252":
+            chunk = chunk.removeprefix(BOM_UTF8)  # of a file that is no UTF-8 any more
         yield decoder.decode(chunk, final=not chunk).encode().replace(newline, b"\n")
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import sys
-from codecs import getincrementaldecoder
+from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterable
 from contextlib import nullcontext
 from itertools import chain
@@ -136,9 +136,8 @@ def _single(shown: str, name: str, content: bytes) -> Table:
 def _utf8(shown: str, content: bytes) -> tuple[bytes, list[str]]:
     """Return text in UTF-8 without a byte order mark, and a note where that is uncertain."""
     encoding, notes = encoding_of(shown, [content])
-    if encoding == "utf-8-sig":
-        return content.removeprefix(b"\xef\xbb\xbf"), notes
-    return content.decode(encoding).encode(), notes
+    content = content.removeprefix(BOM_UTF8)
+    return content if encoding == "utf-8-sig" else content.decode(encoding).encode(), notes
 
 
 def encoding_of(shown: str, chunks: Iterable[bytes]) -> tuple[str, list[str]]:

@@ -249,10 +249,14 @@ def open_grouped(path: Path) -> GroupedFile | None:
         return FolderFile(path) if found > 1 else None
     if path.suffix.lower() not in (".parquet", ".pq") or not path.exists():
         return None
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     with reading(path):
         sealed = footer_is_sealed(path)
+    try:
         metadata = pq.read_metadata(path)
+    except (pa.ArrowException, OSError, ValueError):
+        return None  # nobody's, since it is no Parquet file: readers know what to say
     ours = sealed or KEY in (metadata.metadata or {})
     return ParquetFile(path, metadata, sealed) if ours else None

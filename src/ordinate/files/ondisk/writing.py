@@ -365,6 +365,7 @@ def write_spool(path: Path, blocks: Iterable[Rows], n_items: int) -> np.ndarray:
 def read_spool(path: Path, kind: np.dtype, most_rows: int) -> Iterator[Rows]:
     """Yield the rows of a file of records, so many at a time; all at once if that is -1."""
     n_rows, at = path.stat().st_size // kind.itemsize, 0
+    most_rows = n_rows if most_rows < 0 else min(most_rows, n_rows)  # memory is taken for all
     while at < n_rows:
         records = np.fromfile(path, kind, most_rows, offset=at * kind.itemsize)
         at += len(records)

@@ -164,8 +164,9 @@ def read(
     min_response_time : float, optional
         Answers faster than this, in the unit of the file, are dropped.
     merge_labels : bool
-        Labels that differ only by case, by blanks or by what cannot be seen name one item, which is
-        called as it is first. By default they name different items, and a note tells of them.
+        Labels that differ only by case, by blanks, by .0 or by what cannot be seen name one item,
+        which is called as it is first. By default they name different items, and a note tells of
+        them.
     table : str, optional
         Which one, in a file that holds several: the sheet of a workbook, the variable of a .mat or
         .npz file (``"data.rows"`` for a field of a struct), the file within a zip file.
@@ -257,6 +258,8 @@ def read_table(table: Table, how: How) -> Reading:
     try:
         table, found = find(table, LAYOUTS, options, how.columns)
         n_rows = len(table.rows)
+        if not n_rows and table.board is None:
+            raise ReadError(f"{table.path}: there are column names, but no rows")
         if not n_rows:
             raise NoRowsLeft(0)
         try:

@@ -92,7 +92,7 @@ def alike_notes(items: np.ndarray, merged: Mapping[str, set[str]]) -> list[str]:
     if found:
         notes.append(
             Message(
-                "labels that differ only by case, by blanks or by what cannot be seen are "
+                "labels that differ only by case, by blanks, by .0 or by what cannot be seen are "
                 f"different items: {groups_in_words(found)}. ",
                 Option("merge_labels", True),
                 " makes one item of them",

@@ -31,7 +31,13 @@ def parse(table: Table, options: Options) -> Triplets:
     if table.has(SHOWN):
         _drop_stray(table)
         files = _files(SHOWN), _files(WINNER)
-        by_file = table.has(files[0]) and table.has(files[1]) and _same_items(table)
+        by_file = table.has(files[0]) and table.has(files[1])
+        if by_file and not _same_items(table):
+            table.notes.append(
+                "items are named by their ids, since some ids have several file names or none, or "
+                "share one"
+            )
+            by_file = False
         return by_winner(table, options, *(files if by_file else (SHOWN, WINNER)))
     items = table.distinct_items(table.places(DIRECT), answer=1)
     return Triplets.from_columns(
