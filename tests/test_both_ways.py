@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import both_ways
 import numpy as np
@@ -388,6 +389,23 @@ def test_labels_that_are_too_many_are_refused(tmp_path, monkeypatch):
         open_in_blocks(tmp_path / "many.csv", memory_limit="10kB")
 
 
+def test_a_line_without_end_does_not_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "LONGEST_LINE", 1 << 20)
+    path = tmp_path / "long.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b,c" + b"x" * (1 << 23)))
+    with pytest.raises(ReadError, match="a line has more than 1.0 MiB"):
+        open_source(path, memory_limit="1MB")
+
+
+def test_the_size_of_what_is_packed_is_counted_as_far_as_it_matters(tmp_path, monkeypatch):
+    path = tmp_path / "large.csv.gz"
+    path.write_bytes(gzip.compress(b"anchor,near,far\n" + b"a,b,c\n" * 1_000_000))
+    assert blocks.open_blocks(path).needed == blocks.TEXT * (16 + 6_000_000)
+    monkeypatch.setattr(blocks, "CHUNK", 1 << 16)
+    monkeypatch.setattr(blocks, "available_memory", lambda: 1 << 20)
+    assert blocks.open_blocks(path).needed == blocks.TEXT * 2 * (1 << 16)
+
+
 def test_damaged_files_are_named(tmp_path):
     pq.write_table(pa.table({"anchor": ["a"], "near": ["b"], "far": ["c"]}), tmp_path / "x.parquet")
     content = (tmp_path / "x.parquet").read_bytes()
@@ -440,13 +458,16 @@ def test_what_is_read_in_blocks_is_converted_with_all_that_goes_with_it(target, 
 # Memory
 
 PEAK = """
-import resource, sys
+import re, sys
+from pathlib import Path
 import numpy as np
-from ordinate import Triplets, ondisk
+from ordinate import Triplets
 from ordinate.files.inputs import open_source
 
 def peak():
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # What resource tells begins with the peak of the process that started this one.
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1])
 
 open_source(sys.argv[2], memory_limit=1)  # libraries and kernels are loaded
 Triplets(np.tile(np.array([[0, 1, 2]], np.int32), (300_000, 1)))
@@ -457,6 +478,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are told by Linux")
 @pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
 def test_the_memory_limit_is_kept(ending, tmp_path):
     drawn = sample_triplets(sample_points(500, random_state=0), 1_500_000, random_state=0)

@@ -296,7 +296,7 @@ def test_simulate_fit_score_plot(run):
     run("score", "out/embedding.csv", "nowhere.csv", code=3)
     Path("other.csv").write_text("anchor,near,far\nx,1,2\n")
     assert (
-        "not in out/embedding.csv: ['x']"
+        "not in out/embedding.csv: x"
         in run("score", "out/embedding.csv", "other.csv", code=3).stderr
     )
 
@@ -518,7 +518,7 @@ def test_pictures_of_labels_with_dots(run):
     Image.new("RGB", (9, 9)).save("pictures/b.png")
     Image.new("RGB", (9, 9)).save("pictures/c.png")
     result = run("fit", "a.csv", "-d", 1, "--images", "pictures", "--folds", 0)
-    assert "pictures for 1 of 3 items; none for ['b.1', 'b.2']" in result.stderr
+    assert "pictures for 1 of 3 items; none for b.1, b.2" in result.stderr
     Path("pictures/c.png").write_bytes(b"no picture")
     result = run("fit", "a.csv", "-d", 1, "-o", "x", "--images", "pictures", code=3)
     assert "is not a picture" in result.stderr

@@ -383,7 +383,7 @@ def test_what_does_not_mark_checks(tmp_path):
 
 def test_checks_and_only_must_be_there(tmp_path):
     path = write(tmp_path, "anchor,near,far,kind\na,b,c,x\nb,a,c,y\n")
-    with pytest.raises(ReadError, match=r"kind is never 'z', but \['x', 'y'\]"):
+    with pytest.raises(ReadError, match=r"kind is never 'z', but x, y"):
         read(path, checks={"kind": "z"})
     with pytest.raises(ReadError, match="no column 'sort' for only="):
         read(path, only={"sort": "x"})

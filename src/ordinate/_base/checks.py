@@ -31,13 +31,19 @@ def check_whole(name: str, value: Any, *, least: int = 1, most: int | None = Non
 
 
 def check_number(
-    name: str, value: Any, *, least: float | None = None, above: float | None = None
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float = np.inf,
 ) -> float:
     """Return ``value`` as a float, or raise if it is not a finite number in the range."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
     low = -np.inf if least is None else least
-    if not number or not low <= value < np.inf or (above is not None and value <= above):
+    if not number or not low <= value < below or (above is not None and value <= above):
         limit = f"of at least {least:g}" if above is None else f"above {above:g}"
+        limit += f" and below {below:g}" if below < np.inf else ""
         raise ValueError(_about(name, f" must be a number {limit}; got {value!r}"))
     return float(value)
 

@@ -1,9 +1,11 @@
 """Messages that name options as data: Python and the command line each spell them in their way."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from itertools import islice
 from typing import Any, NamedTuple
 
+LONGEST_NAME = 60  # characters of a name in a message
 LONGEST_WORD = 1000  # characters; paths are hardly ever longer
 LONGEST = 5000  # of a message
 LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
@@ -75,6 +77,25 @@ class Message(str):
     def spelled(self, spell: Callable[[Option], str]) -> str:
         """Return the text with each option as ``spell`` writes it."""
         return "".join(spell(part) if isinstance(part, Option) else part for part in self.parts)
+
+
+def some(names: Collection[Any], most: int = 10) -> str:
+    """Return names for a message, a few of many; long ones are cut, odd ones quoted.
+
+    Examples
+    --------
+    >>> some(["a", "b", "c, d", "", 5], 4)
+    "a, b, 'c, d', '' and 1 more"
+    """
+    shown = ", ".join(_shown(str(name)) for name in islice(names, most))
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def _shown(name: str) -> str:
+    """Return a name as it stands where it can be told from its neighbours."""
+    cut = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+    plain = cut.isprintable() and cut.strip() == cut and cut and "," not in cut
+    return cut if plain else repr(cut)
 
 
 def readable(text: str) -> str:

@@ -6,13 +6,15 @@ everything in it, according to a mark inside it.
 
 import ctypes
 import errno
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 
 MARK = ".ordinate"  # in every folder written here: the names of its entries
 SCRATCH = ".ordinate-"
@@ -40,6 +42,13 @@ def whole_file(path: str | os.PathLike, *, force: bool = True) -> Iterator[Path]
             new.replace(path)
         else:
             _put_if_free(new, path)
+
+
+def write_json(path: str | os.PathLike, record: Any) -> None:
+    """Write plain values, none of them NaN; halves of characters become escapes of JSON."""
+    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+    with whole_file(path) as new:
+        new.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 @contextmanager
@@ -84,8 +93,8 @@ def _refuse_foreign(path: Path) -> None:
     foreign = sorted(_entries(path) - _marked(path))
     if foreign:
         raise FileExistsError(
-            f"{path} holds files that ordinate did not write ({', '.join(foreign[:3])}), which are "
-            "never replaced: name another folder"
+            f"{path} holds files that ordinate did not write ({some(foreign, 3)}), which are never "
+            "replaced: name another folder"
         )
 
 

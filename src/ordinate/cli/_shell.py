@@ -116,6 +116,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         # A polite request to end is an interruption like any other: nothing half written stays.
         signal.signal(signal.SIGTERM, _interrupt)
+        if callable(signal.getsignal(signal.SIGINT)):  # that of the start; what is ignored stays so
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         _known.set(options)
         try:
             function(*args, **kwargs)

@@ -214,7 +214,19 @@ def simulate(
     landmarks: Annotated[
         int | None, typer.Option(help="Number of landmarks; by default what suits the triplets.")
     ] = None,
-    noise: Annotated[str, typer.Option(help="btl, thurstone, none or a share of errors.")] = "btl",
+    noise: Annotated[
+        str, typer.Option(help="btl, thurstone, power, none or a share of errors.")
+    ] = "btl",
+    power: Annotated[
+        float | None,
+        typer.Option(help="For --noise power: 1 compares squared distances, 0 their ratios."),
+    ] = None,
+    slope: Annotated[
+        float | None, typer.Option(help="For --noise power: how clear answers are.")
+    ] = None,
+    lapse: Annotated[
+        float | None, typer.Option(help="For --noise power: share of answers that are tossed up.")
+    ] = None,
     distribution: Annotated[str, typer.Option(help="normal or uniform points.")] = "normal",
     points: Annotated[
         Path | None, typer.Option(help="Also write the true map to this CSV file.")
@@ -231,6 +243,7 @@ def simulate(
     ```
     ordinate simulate --n 500 --c 50 -o answers.csv --points truth.csv
     ordinate simulate --n 1000000 --c 200 --design landmarks -o big.parquet
+    ordinate simulate --noise power --power 0.5 --slope 4 --lapse 0.05 -o people.csv
     ```
     """
     import numpy as np
@@ -249,7 +262,8 @@ def simulate(
         design = "uniform" if landmarks is None else "landmarks"
     if design == "landmarks" and landmarks is None:
         landmarks = n_landmarks(n, d, m)
-    options: dict[str, Any] = {"noise": _noise(noise), "design": design, "landmarks": landmarks}
+    model = _noise(noise, {"power": power, "slope": slope, "lapse": lapse})
+    options: dict[str, Any] = {"noise": model, "design": design, "landmarks": landmarks}
     options["random_state"] = seed + 1
     if output.suffix in ("", ".parquet"):
         ondisk.write(iter_triplets(truth, m, **options), output, force=force)
@@ -261,11 +275,28 @@ def simulate(
         shell.say(f"the true map in {points}", quiet)
 
 
-def _noise(text: str) -> str | float:
+def _noise(text: str, shape: dict[str, float | None]) -> Any:
+    """Return a noise model by its name, or the share of errors that the text says."""
+    from ordinate.data.simulate import NOISES, Power
+
+    given = {name: value for name, value in shape.items() if value is not None}
+    if text == "power":
+        return Power(**given)
+    if given:
+        raise shell.CommandError(
+            f"--{' and --'.join(given)} can only go with --noise power; it is {text}",
+            shell.WRONG_USE,
+        )
+    if text in NOISES:
+        return text
     try:
         return float(text)
     except ValueError:
-        return text
+        raise shell.CommandError(
+            f"--noise must be one of {', '.join(NOISES)} and power, or a share of errors, 0 to "
+            f"0.5; got {text}",
+            shell.WRONG_USE,
+        ) from None
 
 
 def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:

@@ -117,6 +117,7 @@ def fit(
     check_replaceable(folder, force)
     check_device(device)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
+    compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
     from ordinate.evaluation import held_out
@@ -124,7 +125,7 @@ def fit(
 
     options = ReadingOptions.of(locals())
     total = 6 + (held_out.FOLDS if folds is None else folds)
-    with shell.stages(total, quiet) as stages:
+    with compiling, shell.stages(total, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, dimensions)
         triplets = source.triplets
@@ -143,6 +144,7 @@ def fit(
             device=device,
             random_state=seed,
         )
+        compiling.wait()
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
         used = {
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
@@ -172,6 +174,17 @@ def check_device(device: str | None) -> None:
         raise shell.CommandError(
             f"--device must be cpu, cuda, cuda:<number> or auto; got {device}", shell.WRONG_USE
         )
+
+
+def begin_compiling(method: str, noise: str | None, device: str | None, quiet: bool) -> Any:
+    """Begin to compile what the method needs, while the file is read."""
+    from ordinate.kernels.backends.compiling import CompilingBeside
+
+    loss = "ste" if method == "auto" else method
+    if loss == "ste" and noise == "thurstone":
+        loss = "probit"
+    with shell.warnings_as_notes(quiet):
+        return CompilingBeside(loss if device in (None, "cpu") else "")
 
 
 class Checked(NamedTuple):

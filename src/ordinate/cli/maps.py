@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate._base.endings import PICTURES
+from ordinate._base.messages import some
 from ordinate.cli import _shell as shell
 from ordinate.cli.data import ReadingOptions, open_answers, refuse_output
 
@@ -128,21 +129,21 @@ def score(
     """
     import numpy as np
 
+    from ordinate.data.labels import places
     from ordinate.evaluation.metrics import CHANCE, correct, judge
 
     embedding = inside(embedding)
     found = _read(embedding)
     source = open_answers(file, ReadingOptions.of(locals()))
     sha256, triplets = source.sha256, source.load()
-    row_of = {label: row for row, label in enumerate(found.labels)}
-    rows = np.array([row_of.get(str(label), -1) for label in triplets.items])
+    rows = places(map(str, triplets.items), found.labels)
     ids = rows[triplets.rows]
     known = (ids >= 0).all(axis=1)
     unknown = [str(label) for label in triplets.items[rows < 0]]
     if not known.any():
         raise shell.CommandError(
             f"every answer in {file} names one of {len(unknown):,} items that are not in "
-            f"{embedding}: {unknown[:10]}",
+            f"{embedding}: {some(unknown)}",
             shell.UNREADABLE,
         )
     judged = judge(correct(found.points, ids[known]), triplets[known])
@@ -180,7 +181,7 @@ def _tell_score(record: dict[str, Any]) -> None:
         items = record["unknown_items"]
         shell.answer(
             f"{record['left_out']:,} more triplets were left out, since {len(items):,} items are "
-            f"not on the map: {', '.join(items[:10])}{', ...' if len(items) > 10 else ''}"
+            f"not on the map: {some(items)}"
         )
 
 
@@ -297,7 +298,8 @@ def find_appearance(
     if pictures is not None and len(pictures) < len(labels):
         bare = [label for label in labels if label not in pictures]
         shell.say(
-            f"note: pictures for {len(pictures):,} of {len(labels):,} items; none for {bare[:5]}",
+            f"note: pictures for {len(pictures):,} of {len(labels):,} items; none for "
+            f"{some(bare, 5)}",
             quiet,
         )
     return Appearance(pictures, columns, colour, names)
@@ -355,7 +357,7 @@ def _pictures(folder: Path, labels: list[str]) -> dict[str, Path]:
         _check_picture(path)
     if not found:
         raise shell.CommandError(
-            f"--images {folder}: no picture there is named by a label, such as {labels[:3]}",
+            f"--images {folder}: no picture there is named by a label ({some(labels, 3)})",
             shell.UNREADABLE,
         )
     return found

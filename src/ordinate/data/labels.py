@@ -80,6 +80,18 @@ def label_array(labels: Iterable[Hashable]) -> np.ndarray:
     return array
 
 
+def places(labels: Iterable[Hashable], among: Iterable[Hashable]) -> np.ndarray:
+    """Return the place of each label among others, -1 where it is not there.
+
+    Examples
+    --------
+    >>> places(["b", "d"], ["a", "b", "c"]).tolist()
+    [1, -1]
+    """
+    place_of = {label: place for place, label in enumerate(among)}
+    return np.array([place_of.get(label, -1) for label in labels], np.int64)
+
+
 def without_trifles(label: str) -> str:
     r"""Return a label without what may be a slip: case, blanks, what cannot be seen, and .0.
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_whole
 from ordinate._base.device import choose_device, describe_device
 from ordinate._base.memory import in_words
-from ordinate._base.messages import Message, Option, readable
+from ordinate._base.messages import Message, Option, some
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
@@ -240,7 +241,7 @@ class Embedder(ScikitEstimator, ABC):
             points = np.where(missing[:, None], np.nan, points)
             warnings.warn(
                 f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
-                f"{names_of(self.items_[missing])}",
+                f"{some(self.items_[missing])}",
                 UserWarning,
                 stacklevel=3,
             )
@@ -255,7 +256,20 @@ class Embedder(ScikitEstimator, ABC):
             )
         return points
 
-    def _warn_of_extremes(self, loss: Loss, regularization: float = 0.0) -> bool:
+    def _tell_end(
+        self, found: Any, loss: Loss, regularization: float = 0.0, advice: str = ""
+    ) -> None:
+        """Say that the callback stopped a descent, or warn of what came of it."""
+        if found.stopped:
+            self._say("stopped by the callback")
+        elif not self._warn_of_extremes(loss, regularization) and not found.converged:
+            warnings.warn(
+                f"not converged after {found.n_iter} steps: raise max_iter or tol{advice}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _warn_of_extremes(self, loss: Loss, regularization: float) -> bool:
         """Warn where answers tell nothing, or set the map no limits; return whether they do."""
         if self.loss_ >= (1 - NO_GAIN) * loss.at_one_point:
             ridge = f", or the ridge of {regularization:g} outweighs them"
@@ -272,7 +286,7 @@ class Embedder(ScikitEstimator, ABC):
             )
         else:
             return False
-        warnings.warn(told, UserWarning, stacklevel=3)
+        warnings.warn(told, UserWarning, stacklevel=4)
         return True
 
     def _say(self, message: str) -> None:
@@ -301,8 +315,3 @@ def answered(X: Any, triplets: Any, y: Any) -> Any:
             "ordinate.readers.read(path).triplets, and give y for the rows that came out"
         )
     return triplets.answered(y)
-
-
-def names_of(labels: np.ndarray) -> str:
-    """Return the first ten labels, for a message."""
-    return readable(f"{labels[:10].tolist()}{' ...' if len(labels) > 10 else ''}")

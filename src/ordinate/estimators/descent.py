@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import beside, dot, on_host
 from ordinate._base.checks import (
@@ -33,6 +33,8 @@ from ordinate.algorithms.optimise import (
 )
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
+from ordinate.data.labels import places
+from ordinate.data.simulate import pair_distances
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
 from ordinate.files.inputs import over_labels
@@ -162,16 +164,13 @@ class GradientEmbedder(Embedder):
             f"loss {self.loss_:.6f} per answer after {self.n_iter_} steps, {self.n_passes_:.1f} "
             f"passes, {time.perf_counter() - began:.2f} s"
         )
-        if found.stopped:
-            self._say("stopped by the callback")
-        elif not self._warn_of_extremes(loss, options["regularization"]) and not self.converged_:
-            warnings.warn(
-                f"not converged after {self.n_iter_} steps: raise max_iter or tol. Where answers "
-                "hardly contradict each other, a little regularization keeps the map from growing "
-                "without end",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._tell_end(
+            found,
+            loss,
+            options["regularization"],
+            ". Where answers hardly contradict each other, a little regularization keeps the map "
+            "from growing without end",
+        )
         return self
 
     @abstractmethod
@@ -323,6 +322,38 @@ class GradientEmbedder(Embedder):
         return watch
 
 
+class LikelihoodEmbedder(GradientEmbedder):
+    """Those whose loss is a likelihood: they answer questions with probabilities."""
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """What the columns of `predict_proba` stand for, as `predict` says it."""
+        return np.array([-1, 1])
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the two answers to questions, by the map and the model.
+
+        Parameters
+        ----------
+        X : triplets in any form
+            Rows ``(anchor, first, second)``; labels, where given, are those of the fit.
+
+        Returns
+        -------
+        ndarray, shape (m, 2)
+            In the order of ``classes_``: that the second is called nearer to the anchor, and that
+            the first is. One half each where an item has no place.
+        """
+        check_is_fitted(self, "embedding_")
+        self._warn_of_cut_answers(X)
+        anchor, one, other = over_labels(X, self.items_).rows.T
+        points = self.embedding_
+        near, far = pair_distances(points, anchor, one), pair_distances(points, anchor, other)
+        first = self._loss(points.shape[1]).probability(near, far)
+        first = np.where(np.isnan(first), 0.5, first)
+        return np.column_stack([1 - first, first])
+
+
 def _race_rows(size: int) -> int:
     """Rows of the sample that starts of ``size`` coordinates race on."""
     return max(RACE * size, RACE_LEAST)
@@ -330,8 +361,7 @@ def _race_rows(size: int) -> int:
 
 def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
     """Return a fitted model's map for these items, NaN where it has none."""
-    row_of = {label: row for row, label in enumerate(model.items_.tolist())}
-    rows = np.array([row_of.get(label, -1) for label in labels.tolist()])
+    rows = places(labels.tolist(), model.items_.tolist())
     return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
 
 

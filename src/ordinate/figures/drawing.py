@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.checks import check_length
+from ordinate._base.messages import some
 from ordinate.files.items import is_missing
 
 # Okabe and Ito's colours, told apart by colour-blind eyes; their yellow is too pale on white.
@@ -122,9 +123,9 @@ def match_images(images: Mapping | None, labels: Sequence[str] | None) -> dict[i
     by_text = {str(label): image for label, image in images.items()}
     found = {row: by_text[text] for row, text in enumerate(labels) if text in by_text}
     if not found:
-        some, known = list(by_text)[:3], list(labels)[:3]
         raise ValueError(
-            f"no key of images is a label: keys such as {some}, labels such as {known}"
+            f"no key of images is a label: the keys are {some(by_text, 3)}; the labels are "
+            f"{some(labels, 3)}"
         )
     return found
 

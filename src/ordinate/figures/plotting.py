@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate._base.checks import check_choice
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.figures.colour_keys import colour_bar, legend
 from ordinate.figures.drawing import Column, check_map, match_images, read_column
 from ordinate.figures.figure_files import save
@@ -240,12 +240,11 @@ def _families(scene: Scene, texts: list[str]) -> list[str]:
     families, missing = families_for([*labels, *column, *texts])
     if missing:
         hit = [text for text in (*labels, *column, *texts) if missing & set(text)]
-        some = ", ".join(repr(text.replace("\n", " ")) for text in hit[:5])
-        boxes = " ".join(sorted(missing)[:20])
+        names = some([text.replace("\n", " ") for text in hit], 5)
         warnings.warn(
-            f"no installed font can draw {len(hit):,} label{'s' * (len(hit) > 1)} in full, such as "
-            f"{some}: boxes stand for {boxes}. Install a font that has these characters, such as "
-            "one of the Noto fonts",
+            f"no installed font can draw {len(hit):,} label{'s' * (len(hit) > 1)} in full: "
+            f"{names}; boxes stand for {some(sorted(missing), 20)}. Install a font that has these "
+            "characters, such as one of the Noto fonts",
             stacklevel=3,
         )
     return families

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate._base.memory import available_memory, in_words, memory_size
-from ordinate._base.messages import Message
+from ordinate._base.messages import Message, some
+from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets, is_table, table_of
 from ordinate.files.formats.blocks import Blocks, open_blocks
 from ordinate.files.ondisk.files import sha256_of
@@ -163,8 +164,14 @@ def over_labels(data: Any, items: np.ndarray) -> Triplets:
         return triplets
     if triplets._items is None:
         return Triplets(triplets.rows, items=items, weight=triplets.weight)
-    names = triplets.items[triplets.rows]
-    return Triplets.from_columns(*names.T, items=items, weight=triplets.weight)
+    rows = places(triplets.items.tolist(), items.tolist())[triplets.rows]
+    unknown = np.unique(triplets.rows[rows < 0])
+    if len(unknown):
+        raise ValueError(
+            f"{(rows < 0).any(axis=1).sum():,} triplets name {len(unknown):,} items that are not "
+            f"among the {len(items):,} of the fit: {some(triplets.items[unknown])}"
+        )
+    return Triplets(rows, items=items, weight=triplets.weight)
 
 
 def _of_path(

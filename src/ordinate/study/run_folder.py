@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate import __version__
-from ordinate._base.writing import DiskFullError, whole_file
+from ordinate._base.writing import DiskFullError, whole_file, write_json
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
 from ordinate.estimators.saving import write_model
@@ -135,10 +135,7 @@ def write_run(
     analysis.warnings.extend(_attempt("report", report, appearance))
     tell("record")
     record = describe(analysis, story)
-    with whole_file(folder / "run.json") as path:
-        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
-        # Halves of characters, as in file names that are not UTF-8, become escapes of JSON.
-        path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+    write_json(folder / "run.json", record)
     return record
 
 

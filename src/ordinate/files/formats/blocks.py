@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 
+from ordinate._base.memory import available_memory, in_words
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.files import encoding_of
 from ordinate.files.formats.folder import names_within, readable_files
@@ -37,6 +38,7 @@ from ordinate.files.formats.variables import array_table
 CHUNK = 1 << 20  # bytes that are read at a time
 HEAD = 4 * SAMPLE_BYTES  # bytes that show how a text is written
 FIRST_LINES = 4  # that the first block has at least: names, and two lines that Qualtrics adds
+LONGEST_LINE = 1 << 23  # bytes; Arrow reads none that are half as long
 READ_AHEAD = 1 << 20  # bytes of a column that Parquet's reader holds
 # Bytes of memory that reading takes, about, as measured: for each byte of a text and of other
 # formats, each row and each cell of a table, and each row of an array.
@@ -87,7 +89,7 @@ def open_blocks(path: Path) -> Blocks:
     if packed:
         with gzip.open(path) as file:
             head = file.read(HEAD)
-        size = sum(map(len, _chunks(path, packed=True)))
+        size = _unpacked_size(path)
     inner = re.sub(r"\.gz$", "", path.name.lower())
     if head[:2] == b"PK":
         if not packed:
@@ -110,6 +112,16 @@ def _chunks(path: Path, packed: bool) -> Iterator[bytes]:
             yield chunk
 
 
+def _unpacked_size(path: Path) -> int:
+    """Return the size of what a file unpacks to, as far as that matters."""
+    size, free = 0, available_memory()
+    for chunk in _chunks(path, packed=True):
+        size += len(chunk)
+        if TEXT * size > free:
+            break
+    return size
+
+
 def _decoded(path: Path, packed: bool, encoding: str, newline: bytes) -> Iterator[bytes]:
     """Yield text in UTF-8, whose lines end with a line feed."""
     decoder = getincrementaldecoder(encoding)()
@@ -119,7 +131,7 @@ def _decoded(path: Path, packed: bool, encoding: str, newline: bytes) -> Iterato
         yield decoder.decode(chunk, final=not chunk).encode().replace(newline, b"\n")
 
 
-def _lines(chunks: Iterator[bytes], size: int, n_lines: int = 1) -> Iterator[bytes]:
+def _lines(shown: str, chunks: Iterator[bytes], size: int, n_lines: int = 1) -> Iterator[bytes]:
     """Yield whole lines, about ``size`` bytes at a time, and at first so many lines at least."""
     waiting: list[bytes] = []
     n_waiting = 0
@@ -133,6 +145,10 @@ def _lines(chunks: Iterator[bytes], size: int, n_lines: int = 1) -> Iterator[byt
             if end and sum(piece.count(b"\n") for piece in waiting) >= n_lines:
                 yield b"".join(waiting)
                 waiting, n_waiting, n_lines = [], 0, 1
+            if n_waiting > size + LONGEST_LINE:
+                raise ReadError(
+                    f"{shown}: a line has more than {in_words(LONGEST_LINE)}: is it a table?"
+                )
     if n_waiting:
         yield b"".join(waiting)
 
@@ -159,7 +175,7 @@ class TextBlocks:
     @cached_property
     def _form(self) -> tuple[TextForm, bytes, int, bool]:
         """How the table is written, its repaired head, bytes of the head, and if quotes occur."""
-        head = next(_lines(self._decoded(), HEAD), b"")
+        head = next(_lines(str(self.path), self._decoded(), HEAD), b"")
         if not head.strip():
             raise ReadError(f"{self.path}: the file is empty")
         last, quoted = head, False
@@ -174,7 +190,8 @@ class TextBlocks:
         form, begun, n_head, quoted = self._form
         body = chain([begun], _after(self._decoded(), n_head))
         line, n_rows = form.n_above, 0
-        for k, lines in enumerate(_lines(body, max(n_bytes // TEXT, 1), FIRST_LINES)):
+        pieces = _lines(str(self.path), body, max(n_bytes // TEXT, 1), FIRST_LINES)
+        for k, lines in enumerate(pieces):
             content = single_blanks(lines, form.delimiter, quoted)
             table = _text_table(str(self.path), content, form, k, line, n_rows)
             table.notes += [*self._encoding[1], *form.notes]

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ordinate._base.endings import ENDINGS, IMAGES, stem
 from ordinate._base.hashing import sha256_of_several
+from ordinate._base.messages import some
 from ordinate._base.writing import MARK
 from ordinate.files.formats import files as single
 from ordinate.files.formats.cells import is_list, normal, plain_cells
@@ -62,7 +63,7 @@ def _readable(folder: Path, inside: Iterable[Path]) -> tuple[list[Path], list[st
         else:
             files.append(file)
     notes = [
-        f"{len(names):,} {what}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}"
+        f"{len(names):,} {what}: {some(names)}"
         for what, names in (("files are empty", empty), ("files were not read", others))
         if names
     ]
@@ -213,7 +214,7 @@ def _common_columns(
             )
     common = [name for key, name in headers[0].items() if counts[key] == len(tables)]
     rare = [key[0] for key, count in counts.items() if count < len(tables)]
-    notes = [f"columns that few files have are not read: {rare[:10]}"] if rare else []
+    notes = [f"columns that few files have are not read: {some(rare)}"] if rare else []
     return common, notes
 
 
@@ -251,7 +252,4 @@ def _notes_of(names: list[str], tables: list[Table]) -> list[str]:
     for name, table in zip(names, tables, strict=True):
         for note in table.notes:
             files.setdefault(note, []).append(name)
-    return [
-        f"{', '.join(where[:3])}{' ...' if len(where) > 3 else ''}: {note}"
-        for note, where in files.items()
-    ]
+    return [f"{some(where, 3)}: {note}" for note, where in files.items()]

@@ -6,6 +6,7 @@ import re
 import zipfile
 
 from ordinate._base.memory import available_memory, in_words
+from ordinate._base.messages import some
 from ordinate.files.formats.errors import ReadError, Remedy
 
 LAYERS = 3  # a zip file may hold itself
@@ -92,11 +93,10 @@ def _member(shown: str, content: bytes, choice: str | None) -> tuple[str, bytes,
     elif len(names) == 1:
         (name,) = names  # the choice may be of a sheet within
     else:
-        some = f"{names[:10]}{' ...' if len(names) > 10 else ''}"
         wanted = "" if choice is None else f", none of them {choice!r}"
         raise ReadError(
-            f"{shown} holds {len(names)} files {some}{wanted}; if they belong together, unpack "
-            "them, and give the folder to read them as one",
+            f"{shown} holds {len(names)} files, {some(names)}{wanted}; if they belong together, "
+            "unpack them, and give the folder to read them as one",
             *(Remedy({"table": name}) for name in names[:5]),
         )
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

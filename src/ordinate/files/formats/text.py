@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from ordinate._base.messages import some
 from ordinate.files.formats.cells import column_of, normal
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.names import PARTICIPANT
@@ -96,7 +97,7 @@ def _columns(shown: str, columns: dict) -> Table:
     table = typed(shown, pa.table({name: column_of(value) for name, value in rows.items()}))
     if len(rows) < len(columns):
         others = [name for name in columns if name not in rows]
-        table.notes.append(f"not read, since they are no lists of {longest:,} rows: {others[:10]}")
+        table.notes.append(f"not read, since they are no lists of {longest:,} rows: {some(others)}")
     return table
 
 

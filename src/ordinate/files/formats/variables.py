@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ordinate._base.messages import some
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.matlab import variables as matlab_variables
 from ordinate.files.formats.packed import refuse_too_large, unpacked_size
@@ -155,7 +156,7 @@ def _vector(value: Any) -> np.ndarray | None:
 def _noting(table: Table, variables: Variables, used: Any) -> Table:
     others = [name for name in variables if name not in used]
     if others:
-        table.notes.append(f"read: {list(used)}; not read: {others[:10]}")
+        table.notes.append(f"read: {some(list(used))}; not read: {some(others)}")
     return table
 
 

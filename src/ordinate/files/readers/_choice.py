@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.files.formats.cells import WHOLE
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.table import Items, Table
@@ -234,7 +234,7 @@ def _ask(
     remedies = [Remedy({"response": way}, _in_words(way)) for way in ways]
     if items:
         remedies.append(Remedy({"response": ITEM}, "if answers name the item"))
-    shown = ", ".join(map(repr, seen[:6])) + (", ..." if len(seen) > 6 else "")
+    shown = some(seen, 6)
     both = "are items of their rows and may be places as well"
     why = both if items else "are codes, and files differ in what these mean"
     raise ReadError(

@@ -8,7 +8,7 @@ from operator import add, and_, or_
 import numpy as np
 import pyarrow as pa
 
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.files.formats.cells import FALSE, TRUE, distinct, normal
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import CHECK, OPTIONAL, PARTICIPANT, RESPONSE_TIME, TIMEOUT
@@ -57,10 +57,11 @@ def _marked(table: Table, option: str, name: str, values: tuple[str, ...]) -> np
     words = table.words(column)
     found = table.together(option, {*values} & {*words}, or_)
     unknown = [value for value in values if value not in found]
-    known = table.together("words", sorted({*words})[:11], _least) if unknown else []
     if unknown:
-        shown = f"{known[:10]}{' ...' if len(known) > 10 else ''}"
-        raise ReadError(f"{table.path}: {name} is never {_either(tuple(unknown))}, but {shown}")
+        known = table.together("words", sorted({*words})[:11], _least)
+        raise ReadError(
+            f"{table.path}: {name} is never {_either(tuple(unknown))}, but {some(known)}"
+        )
     return np.isin(words, values)
 
 
@@ -93,7 +94,7 @@ def _drop_flagged(table: Table, place: int, name: str) -> None:
     else:
         remedies = [Remedy({"checks": {name: value}}) for value in values[:5] if value]
         raise ReadError(
-            f"{table.path}: the column {name} may mark check trials, but its values {values[:10]} "
+            f"{table.path}: the column {name} may mark check trials, but its values {some(values)} "
             "do not tell which rows are",
             *remedies,
             Remedy({"keep_checks": True}, "to keep all rows"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from operator import add
 
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import OPTIONAL, core
 from ordinate.files.formats.table import Table
@@ -158,7 +158,7 @@ def _nothing_fits(table: Table, original: Table, allowed: list[Layout]) -> ReadE
     if table.header == original.header and first_line_is_data(original.bare()):
         table = original.bare()
     stems = numbered_stems(table.header or [])
-    series = f" (numbered: {list(stems)[:10]})" if stems else ""
+    series = f" (numbered: {some(stems)})" if stems else ""
     ways = proposals(table, allowed)
     roles: tuple[str | Option, ...] = ("By what they hold, they may have these roles",)
     if not ways:

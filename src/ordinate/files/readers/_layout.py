@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordinate._base.endings import IMAGES, stem
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import PARTICIPANT
@@ -176,7 +176,7 @@ def note_files(table: Table) -> None:
     used = table.together("files", {*np.unique(table.files.of(table.rows)).tolist()}, or_)
     empty = [name for k, name in enumerate(names) if k not in used]
     if empty:
-        table.notes.append(f"{len(empty):,} files gave no answer: {', '.join(empty[:10])}")
+        table.notes.append(f"{len(empty):,} files gave no answer: {some(empty)}")
 
 
 def extras(table: Table, items: Items, options: Options) -> dict[str, Any]:
