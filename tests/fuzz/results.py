@@ -98,7 +98,7 @@ def begin(kind: Kind, folder: Path) -> Made:
 def _both(number: int) -> tuple[Made, Path]:
     """Make both results, once in a process."""
     kind, folder = KINDS[number], scratch() / f"kind-{number}"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for which in (OLD, NEW):
         rng = Random(which)
         items = [f"{which}{k}" for k in range(8)]

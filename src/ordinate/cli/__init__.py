@@ -5,11 +5,13 @@ be read as it is; 4 the output cannot be written; 130 interrupted.
 """
 
 import os
+import signal
 import sys
 from typing import Annotated
 
 import typer
 
+from ordinate.cli import _shell as shell
 from ordinate.cli import about, data, fit, maps, reproduce
 
 app = typer.Typer(
@@ -57,6 +59,10 @@ def main() -> None:
         app()
     except SystemExit as ended:
         code = ended.code
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # all is done
+    if code == shell.INTERRUPTED:
+        sys.exit(code)  # which removes scratch folders that were being made or removed just then
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code if isinstance(code, int) else 0)
