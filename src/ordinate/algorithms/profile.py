@@ -106,6 +106,20 @@ class _Coordinates(NamedTuple):
         at = np.array([shape, math.log(spread), math.log(size), numbers.lapse])
         return np.clip(at, *self.bounds.T)
 
+    def moved(self, at: np.ndarray, number: float) -> np.ndarray:
+        """Return a place near to ``at`` with another value of the number of interest.
+
+        Another power on a map of another spread comes to the same exponent, where there is one.
+        """
+        new = at.copy()
+        new[self.place] = number
+        if self.wanted == "power" and number != 1:
+            spread = math.exp(at[1])
+            share = (at[0] - 1) / (number - 1) * spread / (1 + spread)
+            if 0 < share < 1:
+                new[1] = np.clip(math.log(share / (1 - share)), *self.bounds[1])
+        return new
+
 
 class _Found(NamedTuple):
     """A place, the value there, and the map in units of the prior's standard deviation."""
@@ -239,8 +253,7 @@ def _interval(
 
     def rise(number: float) -> float:
         nonlocal latest
-        start = latest.at.copy()
-        start[k] = number
+        start = coordinates.moved(latest.at, number)
         latest = _minimum(store, coordinates, start, latest.points, held=k)
         if latest.value < best.value - lower:
             raise _LowerError(coordinates.numbers(latest.at), latest.points)
