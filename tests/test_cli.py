@@ -274,7 +274,7 @@ def test_other_dimensions(run, answers, dimensions):
 
 def test_few_answers_get_a_ridge_and_say_so(run):
     run("simulate", "--n", 60, "--triplets", 400, "-o", "few.csv")
-    result = run("fit", "few.csv", "-o", "out")
+    result = run("fit", "few.csv", "-o", "out", "--method", "auto", "--starts", 1)
     assert "with a ridge of 1, as answers are few" in result.output
     assert "warning: 400 answers about 60 items are few" in result.stderr
 
