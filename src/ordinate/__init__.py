@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table below
     from ordinate._base.arrays import deterministic
     from ordinate._base.threads import threads
+    from ordinate.algorithms.dimension import choose_dimension
     from ordinate.algorithms.landmark_choice import n_landmarks
     from ordinate.algorithms.pairwise import rank_items
     from ordinate.data import advice, answers, simulate
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "_base.arrays": ("deterministic",),
     "_base.threads": ("threads",),
+    "algorithms.dimension": ("choose_dimension",),
     "algorithms.landmark_choice": ("n_landmarks",),
     "algorithms.pairwise": ("rank_items",),
     "data": ("advice", "answers", "simulate"),

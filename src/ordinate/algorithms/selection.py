@@ -155,7 +155,8 @@ def _on_all(judged: Judged, parts: Sequence[Part]) -> Judged:
     if len(parts) == 1:
         return judged
     maker = judged.maker
-    maps = judged.maps + [fit_map(part, maker, at_best_scale(part, maker.loss)) for part in parts[1:]]
+    others = [fit_map(part, maker, at_best_scale(part, maker.loss)) for part in parts[1:]]
+    maps = judged.maps + others
     seen = [(part.judging, points) for part, points in zip(parts, maps, strict=True)]
     return judged._replace(maps=maps, response=fit_response(seen, maker.loss))
 
