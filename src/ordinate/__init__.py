@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
     from ordinate.evaluation import metrics
     from ordinate.evaluation.metrics import align, procrustes_error, purity, triplet_error
     from ordinate.evaluation.splits import TripletKFold
+    from ordinate.figures.dimensions import plot_dimensions
     from ordinate.figures.plotting import plot_map
     from ordinate.figures.report import html_report
     from ordinate.files import datasets, items, ondisk, readers
@@ -68,6 +69,7 @@ _HOMES = {
     "evaluation": ("metrics",),
     "evaluation.metrics": ("align", "procrustes_error", "purity", "triplet_error"),
     "evaluation.splits": ("TripletKFold",),
+    "figures.dimensions": ("plot_dimensions",),
     "figures.plotting": ("plot_map",),
     "figures.report": ("html_report",),
     "files": ("datasets", "items", "ondisk", "readers"),

@@ -123,6 +123,15 @@ class DimensionChoice:
         article = "an" if next_one == "eighth" else "a"
         return f"{found}: {article} {next_one} predicts no more unseen answers"
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return all as plain values for JSON."""
+        rows = [
+            tried._asdict() | {"eigenvalue": float(self.eigenvalues[tried.n_components - 1])}
+            for tried in self.tried
+        ]
+        told = {"n_components": self.n_components, "told": self.sentence, "tried": rows}
+        return told | {"n_answers": self.n_answers, "n_chosen_by": self.n_chosen_by}
+
     @property
     def _smallest(self) -> Tried:
         """The smallest that is on par with the best, whether or not it can be trusted."""
@@ -187,15 +196,17 @@ def choose_dimension(
     return judge_dimensions(known, tried, generator, backend, choose_device(device), tell)
 
 
-def check_dimensions(name: str, given: Iterable[int] | str, n_items: int) -> list[int]:
-    """Return the dimensions to try, in order."""
+def check_dimensions(
+    name: str, given: Iterable[int] | str, n_items: int | None = None
+) -> list[int]:
+    """Return the dimensions to try, in order; each less than the number of items, if given."""
     if isinstance(given, str):
         check_choice(f"{name} (if it is a word)", given, ("auto",))
-        return [d for d in DIMENSIONS if d < n_items]
+        return [d for d in DIMENSIONS if n_items is None or d < n_items]
     found = sorted({check_whole(name, d) for d in given})
     if not found:
-        raise ValueError(Message(Option(name), " must name at least one dimension"))
-    if found[-1] >= n_items:
+        raise ValueError(Message(Option(name), " must name at least one number of dimensions"))
+    if n_items is not None and found[-1] >= n_items:
         raise ValueError(
             Message(
                 Option(name),

@@ -1,5 +1,6 @@
 """The methods by name: what each is for, and which one suits given triplets."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ordinate._base.checks import check_choice
@@ -14,6 +15,7 @@ from ordinate.estimators import (
     STE,
     TSTE,
     GNMDSKer,
+    OrdinalEmbedding,
     PowerEmbedding,
     STEKer,
     STEProj,
@@ -39,6 +41,7 @@ class Method(NamedTuple):
 
 
 METHODS = (
+    Method("ordinal", OrdinalEmbedding, "lets unseen answers choose: the usual choice", "memory"),
     Method("ste", STE, "the most likely map of noisy answers; the usual choice", "any triplets"),
     Method("tste", TSTE, "like ste with heavy tails: shows groups", "any triplets"),
     Method("ckl", CKL, "answers that depend on ratios of distances", "any triplets"),
@@ -62,14 +65,18 @@ class Choice(NamedTuple):
 
 
 def choose(
-    triplets: Triplets | TripletFile, n_components: int, name: str = "auto", **options: Any
+    triplets: Triplets | TripletFile,
+    n_components: int | str | Iterable[int],
+    name: str = "auto",
+    **options: Any,
 ) -> Choice:
     """Make the estimator that was asked for, or the one that suits the triplets.
 
     Parameters
     ----------
     triplets : Triplets or TripletFile
-    n_components : int
+    n_components : int, "auto" or iterable of int
+        Those that :class:`.OrdinalEmbedding` alone takes leave the number of dimensions to it.
     name : str
         "auto" takes LOE for over 20 million triplets about landmarks, else STE, with a ridge of 1
         where there are fewer than 10 triplets per coordinate.
@@ -87,7 +94,9 @@ def choose(
     check_choice("method", name, NAMES)
     given = {option: value for option, value in options.items() if value is not None}
     reason = "as asked for"
-    if name == "auto":
+    if isinstance(n_components, Iterable):
+        name, reason = _choosing(triplets, name), "it chooses the number of dimensions"
+    elif name == "auto":
         name, reason = "ste", "the most likely map, whatever the sampling"
         if len(triplets) > MANY and asks_about_landmarks(
             store_of(triplets).counts[0], n_components
@@ -119,6 +128,19 @@ def choose(
             )
         )
     return Choice(estimator(n_components, **given), name, reason)
+
+
+def _choosing(triplets: Triplets | TripletFile, name: str) -> str:
+    """Return the name of the method that chooses the number of dimensions, if it can."""
+    number = Message(Option("n_components"), " must be one number ")
+    if name not in ("auto", "ordinal"):
+        only = f": method ordinal alone chooses among several, and {name} was asked for"
+        raise ValueError(Message(number, f"with method {name}", only))
+    if not isinstance(triplets, Triplets):
+        raise ValueError(
+            Message(number, "for a file that is larger than memory: none is chosen there")
+        )
+    return "ordinal"
 
 
 def _n_answers(triplets: Triplets | TripletFile) -> float:

@@ -15,11 +15,13 @@ import numpy as np
 
 from ordinate import __version__
 from ordinate._base.writing import DiskFullError, whole_file
+from ordinate.algorithms.dimension import DimensionChoice
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
 from ordinate.estimators.saving import write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER
+from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.plotting import plot_map, save
 from ordinate.figures.report import html_report
 from ordinate.files.maps import write_map
@@ -127,7 +129,14 @@ def write_run(
         with whole_file(folder / "report.html") as path:
             path.write_text(_page(analysis, story, appearance, columns, labels), encoding="utf-8")
 
+    def draw_dimensions(_: Appearance) -> None:
+        figure = plot_dimensions(model)
+        save(figure, folder / "dimensions.png")
+        save(figure, folder / "dimensions.svg")
+
     tell("figure")
+    if _dimension(model) is not None:
+        analysis.warnings.extend(_attempt("figure of dimensions", draw_dimensions, appearance))
     analysis.warnings.extend(_attempt("figure", draw, appearance))
     tell("report")
     analysis.warnings.extend(_attempt("report", report, appearance))
@@ -194,12 +203,18 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "dropped": story.notes,
         "problems": [problem._asdict() for problem in _problems(analysis, story)],
         "data": story.summary.as_dict(),
+        "dimension": None if (found := _dimension(model)) is None else found.as_dict(),
         "held_out": None if held_out is None else held_out._asdict(),
         "result": result,
         "warnings": analysis.warnings,
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
         "versions": versions(),
     }
+
+
+def _dimension(model: Any) -> DimensionChoice | None:
+    """What answers said about the number of dimensions, where they were asked."""
+    return getattr(model, "dimension_", None)
 
 
 def read_record(embedding: Path) -> dict[str, Any] | None:
@@ -239,6 +254,7 @@ def _page(
     facts = {
         "command": story.command,
         "method": f"{story.method}: {story.reason}",
+        **_by_dimension(analysis.model),
         **{f"setting: {name}": value for name, value in story.settings.items()},
         **{f"input: {name}": value for name, value in story.source.items()},
         **{f"dropped {k}": note for k, note in enumerate(story.notes, start=1)},
@@ -273,6 +289,19 @@ def _page(
         },
         verdict=next(((p.severity, p.what, p.remedy) for p in analysis.problems), None),
     )
+
+
+def _by_dimension(model: Any) -> dict[str, str]:
+    """How well maps of each dimension predict unseen answers, in words."""
+    found = _dimension(model)
+    if found is None:
+        return {}
+    rows = {
+        f"dimensions: {tried.n_components}": f"log-likelihood {tried.log_likelihood:.4f}, behind "
+        f"the best by {tried.behind:.4f} ± {tried.error:.4f}; accuracy {tried.accuracy:.1%}"
+        for tried in found.tried
+    }
+    return {"dimensions": found.sentence, **rows}
 
 
 def _problems(analysis: Analysis, story: Story) -> list[Problem]:
