@@ -280,7 +280,7 @@ def report(
         f"{result['n_items']:,} items in {d} dimension{'s' * (d > 1)} by "
         f"{record['method']} ({record['why']})"
     )
-    if record["dimension"] is not None:
+    if record["dimension"] is not None and record["dimension"]["n_components"] is not None:
         typer.echo(record["dimension"]["told"])
     if held_out is not None:
         accuracy = beside_chance(held_out["accuracy"], held_out["error"])

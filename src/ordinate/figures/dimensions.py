@@ -66,7 +66,7 @@ def plot_dimensions(found: Any, *, ceiling: float | None = None) -> "Figure":
         "accuracy": [100 * row.accuracy for row in tried],
     }
     with matplotlib.rc_context({"font.size": FONT_SIZE, "text.usetex": False}):
-        figure = Figure(figsize=(SIZE[0] * MM, SIZE[1] * MM), dpi=200, facecolor="white")
+        figure = Figure(figsize=(SIZE[0] * MM, SIZE[1] * MM), dpi=200, layout="constrained")
         FigureCanvasAgg(figure)
         for axes, name in zip(
             figure.subplots(1, 3), [*values, "eigenvalues (a hint)"], strict=True
@@ -82,14 +82,15 @@ def plot_dimensions(found: Any, *, ceiling: float | None = None) -> "Figure":
         if ceiling is not None:
             _level(figure.axes[1], 100 * ceiling, "ceiling")
         figure.suptitle(_sentence(choice.sentence), size=FONT_SIZE + 1)
-        figure.tight_layout()
     return figure
 
 
 def _dress(axes: "Axes", title: str, chosen: int | None) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     axes.set_title(title, size=FONT_SIZE)
     axes.set_xlabel("dimensions")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.spines[["top", "right"]].set_visible(False)
     if chosen is not None:
         axes.axvline(chosen, color=COLOURS[1], lw=0.8, zorder=0)
@@ -98,15 +99,8 @@ def _dress(axes: "Axes", title: str, chosen: int | None) -> None:
 def _level(axes: "Axes", value: float, name: str) -> None:
     """A line across, with its name on it."""
     axes.axhline(value, color=OTHER, lw=0.8, ls="--", zorder=0)
-    axes.annotate(
-        name,
-        (1, value),
-        (0, 1),
-        xycoords=("axes fraction", "data"),
-        color=INK,
-        ha="right",
-        textcoords="offset points",
-    )
+    where = axes.get_yaxis_transform()
+    axes.text(1, value, name, transform=where, color=INK, ha="right", va="bottom")
 
 
 def _sentence(text: str) -> str:
