@@ -203,6 +203,12 @@ def check_dimensions(
     if isinstance(given, str):
         check_choice(f"{name} (if it is a word)", given, ("auto",))
         return [d for d in DIMENSIONS if n_items is None or d < n_items]
+    if not isinstance(given, Iterable):
+        raise ValueError(
+            Message(
+                Option(name), f" must be several numbers to choose among, or 'auto'; got {given!r}"
+            )
+        )
     found = sorted({check_whole(name, d) for d in given})
     if not found:
         raise ValueError(Message(Option(name), " must name at least one number of dimensions"))
