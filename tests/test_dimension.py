@@ -35,9 +35,9 @@ def of_three():
     return choose_dimension(answers(3), range(1, 5), random_state=0)
 
 
-def choice_of(chosen, dimensions, noise=0.01):
-    rows = [Tried(d, -0.6, 0.0, 0.0, 0.7, 0.0, 0.0, noise) for d in dimensions]
-    return DimensionChoice(chosen, rows, np.arange(9.0), 30, 900, 900)
+def choice_of(chosen, dimensions):
+    rows = [Tried(d, -np.log(2) / 2, 0.0, 0.0, 0.7, 0.0, 0.0) for d in dimensions]
+    return DimensionChoice(chosen, rows, np.arange(9.0), n_items=30, n_answers=90)
 
 
 @pytest.mark.parametrize("d", [1, 2])
@@ -56,7 +56,7 @@ def test_three_dimensions_are_found_and_the_table_says_why(of_three):
     assert three.behind <= three.error
     assert one.accuracy < two.accuracy < three.accuracy
     assert one.accuracy_behind > one.accuracy_error > 0
-    assert three.noise < 0.1 < dimension.NOISY
+    assert of_three.bits > 2 * dimension.LEAST_BITS
     assert one.log_likelihood == pytest.approx(three.log_likelihood - one.behind + three.behind)
     assert len(of_three.eigenvalues) == 5
     assert str(of_three).splitlines()[3].endswith(" *")
@@ -71,7 +71,9 @@ def test_people_who_compare_distances_and_lapse():
 def test_few_answers_are_said_to_be_too_few():
     found = choose_dimension(answers(2, per_coordinate=5), range(1, 4), random_state=0)
     assert found.n_components is None
-    assert found.sentence.startswith("too few answers to tell the number of dimensions: with 300 ")
+    assert found.sentence.startswith(
+        "too few answers to tell the number of dimensions: 300 about 30 items tell 0."
+    )
 
 
 def test_answers_by_chance_tell_no_dimensions():
@@ -99,22 +101,22 @@ def test_errors_are_those_of_answers_not_of_rows():
     )
 
 
-def test_noise_is_the_share_of_a_map_that_is_error():
-    # Means of 1,000 draws with each tenth left out in turn: the variance of a mean is known.
-    rng = np.random.default_rng(0)
-    draws = rng.normal(size=(1000, 400, 2)) + rng.normal(size=(400, 2))
-    parts = draws.reshape(10, 100, 400, 2).mean(axis=1)
-    maps = [(parts.sum(axis=0) - part) / 9 for part in parts]
-    assert dimension._noise(maps) == pytest.approx(0.001, rel=0.1)
-    assert dimension._noise([np.zeros((5, 2))] * 3) == 1
+def test_bits_are_what_maps_know_of_answers_per_coordinate_of_a_larger_map():
+    assert choice_of(None, [2, 3]).bits == pytest.approx(90 / 2 / (30 * 3))
+
+
+def test_answers_are_counted_by_weight_and_not_by_rows():
+    triplets = answers(1, per_coordinate=20)
+    rows, answer = np.repeat(triplets.rows, 2, axis=0), np.repeat(np.arange(600), 2)
+    weighed = Triplets(rows, answer=answer, weight=np.full(1200, 3.0))
+    assert choose_dimension(weighed, [1], random_state=0).n_answers == 1800
 
 
 def test_a_sample_of_whole_answers_judges_where_there_are_many(monkeypatch):
     triplets = answers(1, per_coordinate=100)
     monkeypatch.setattr(dimension, "MOST_ROWS", 1000)
     found = choose_dimension(triplets, [1, 2], random_state=0)
-    assert found.n_chosen_by == pytest.approx(1000, abs=50)
-    assert found.n_answers == 3000
+    assert found.n_answers == pytest.approx(1000, abs=20)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,11 @@ def test_a_sample_of_whole_answers_judges_where_there_are_many(monkeypatch):
         (2, [2, 5], "two dimensions: more predict no more unseen answers"),
         (11, [11, 12], "11 dimensions: more predict no more unseen answers"),
         (2, [1, 2], "two dimensions, the most that were tried: more may predict unseen"),
-        (None, [1, 2], "too few answers to tell the number of dimensions: with 900 about 30"),
+        (
+            None,
+            [1, 2],
+            "too few answers to tell the number of dimensions: 90 about 30 items tell 0.75",
+        ),
     ],
 )
 def test_sentences(chosen, tried, sentence):

@@ -7,7 +7,7 @@ one dimension (:mod:`ordinate.algorithms.response`) says which loss makes those 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,6 @@ from ordinate.algorithms.selection import (
 from ordinate.algorithms.spectral import spectral_start
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.triplets import Triplets
-from ordinate.evaluation.metrics import align
 from ordinate.files.inputs import as_triplets
 from ordinate.passes import store_of
 
@@ -45,7 +44,7 @@ TUNING = 4  # parts that choose the ridge
 FIRST = (0.5, 0.1)  # power and slope of the first loss
 POWERS = (0.0, 1.0)  # of losses that make maps
 STEP = 3.0  # from one ridge to the next
-NOISY = 0.2  # share of a map that is error, beyond which it tells no dimensions
+LEAST_BITS = 1.0  # per coordinate of a map with one dimension more; docs/maps.md
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NEXT = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -65,9 +64,6 @@ class Tried(NamedTuple):
         Share of unseen answers predicted rightly.
     accuracy_behind, accuracy_error : float
         The same difference in accuracy, and its standard error.
-    noise : float
-        Share of the map's squared size that is error, by the differences between maps of parts of
-        the answers.
     """
 
     n_components: int
@@ -77,7 +73,6 @@ class Tried(NamedTuple):
     accuracy: float
     accuracy_behind: float
     accuracy_error: float
-    noise: float
 
 
 @dataclass(frozen=True)
@@ -93,8 +88,8 @@ class DimensionChoice:
         By dimension.
     eigenvalues : ndarray
         Of the spectral start, one more than the largest dimension: a hint, where they level off.
-    n_items, n_answers, n_chosen_by : int
-        Items, answers, and triplets that took part.
+    n_items, n_answers : int
+        What took part: of very many answers, a sample.
     """
 
     n_components: int | None
@@ -102,16 +97,16 @@ class DimensionChoice:
     eigenvalues: np.ndarray
     n_items: int
     n_answers: int
-    n_chosen_by: int
 
     @property
     def sentence(self) -> str:
         """What was found, in plain words."""
         if self.n_components is None:
+            more = _dimensions(self._smallest.n_components + 1)
             return (
-                "too few answers to tell the number of dimensions: "
-                f"with {self.n_answers:,} about {self.n_items:,} items, even the map in "
-                f"{_dimensions(self._smallest.n_components)} is {self._smallest.noise:.0%} noise"
+                f"too few answers to tell the number of dimensions: {self.n_answers:,} about "
+                f"{self.n_items:,} items tell {self.bits:.2f} bits per coordinate of a map in "
+                f"{more}, and {LEAST_BITS:g} is the least"
             )
         larger = [t.n_components for t in self.tried if t.n_components > self.n_components]
         found = _dimensions(self.n_components)
@@ -123,6 +118,16 @@ class DimensionChoice:
         article = "an" if next_one == "eighth" else "a"
         return f"{found}: {article} {next_one} predicts no more unseen answers"
 
+    @property
+    def bits(self) -> float:
+        """What maps know of unseen answers, over the coordinates of a map with a dimension more.
+
+        An answer that is predicted for certain counts as one bit, a toss-up as none. While this is
+        small, a further dimension could hardly show, whether or not there is one.
+        """
+        known = 1 + self._smallest.log_likelihood / np.log(2)
+        return float(self.n_answers * known / (self.n_items * (self._smallest.n_components + 1)))
+
     def as_dict(self) -> dict[str, Any]:
         """Return all as plain values for JSON."""
         rows = [
@@ -130,7 +135,7 @@ class DimensionChoice:
             for tried in self.tried
         ]
         told = {"n_components": self.n_components, "told": self.sentence, "tried": rows}
-        return told | {"n_answers": self.n_answers, "n_chosen_by": self.n_chosen_by}
+        return told | {"bits": self.bits, "n_answers": self.n_answers}
 
     @property
     def _smallest(self) -> Tried:
@@ -235,13 +240,15 @@ def judge_dimensions(
         parts, eigenvalues = _parts(triplets, max(dimensions), generator, backend, device)
         judged = _descend(parts, sorted(dimensions, reverse=True), tell)
         tried = _table(judged, parts)
-    n_rows = round(sum(len(part.others) for part in parts) * FOLDS / len(parts))
-    n_answers = int(triplets.groups("answer").max()) + 1
-    found = DimensionChoice(None, tried, eigenvalues, triplets.n_items, n_answers, n_rows)
-    if found._smallest.noise > NOISY:
+    rows = sum(len(part.others) for part in parts)
+    answers = sum(int(part.others.groups("answer").max()) + 1 for part in parts)
+    total = parts[0].fitted.total + parts[0].judging.total
+    found = DimensionChoice(
+        None, tried, eigenvalues, triplets.n_items, round(total * answers / rows)
+    )
+    if found.bits < LEAST_BITS:
         return found
-    chosen = found._smallest.n_components
-    return DimensionChoice(chosen, tried, eigenvalues, triplets.n_items, n_answers, n_rows)
+    return replace(found, n_components=found._smallest.n_components)
 
 
 def _parts(
@@ -350,24 +357,9 @@ def _table(judged: list[Judged], parts: Sequence[Part]) -> list[Tried]:
                 tried.accuracy,
                 less,
                 widened * error,
-                _noise([on_host(points) for points in tried.maps]),
             )
         )
     return sorted(rows)
-
-
-def _noise(maps: Sequence[np.ndarray]) -> float:
-    """Share of a map of all answers that is error: the jackknife, by leaving out parts.
-
-    Maps of all answers but one part in K differ by less than maps of other answers would: the
-    variance is (K - 1)^2 / K times that between them.
-    """
-    aligned = np.array([align(points, maps[0], scale=True) for points in maps])
-    mean = aligned.mean(axis=0)
-    between = ((aligned - mean) ** 2).sum() / (len(maps) - 1)
-    variance = (FOLDS - 1) ** 2 / FOLDS * between
-    size = ((mean - mean.mean(axis=0)) ** 2).sum()
-    return float(variance / (size + variance)) if size + variance > 0 else 1.0
 
 
 def _dimensions(d: int) -> str:
