@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
 
     from ordinate._base.arrays import deterministic
     from ordinate._base.threads import threads
+    from ordinate.algorithms.dimension import choose_dimension
     from ordinate.algorithms.landmark_choice import n_landmarks
     from ordinate.algorithms.pairwise import rank_items
     from ordinate.data import advice, answers, simulate
@@ -34,6 +35,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
     from ordinate.evaluation import metrics
     from ordinate.evaluation.metrics import align, procrustes_error, purity, triplet_error
     from ordinate.evaluation.splits import TripletKFold
+    from ordinate.figures.dimensions import plot_dimensions
     from ordinate.figures.plotting import plot_map
     from ordinate.figures.report import html_report
     from ordinate.files import datasets, items, ondisk, readers
@@ -46,6 +48,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "_base.arrays": ("deterministic",),
     "_base.threads": ("threads",),
+    "algorithms.dimension": ("choose_dimension",),
     "algorithms.landmark_choice": ("n_landmarks",),
     "algorithms.pairwise": ("rank_items",),
     "data": ("advice", "answers", "simulate"),
@@ -68,6 +71,7 @@ _HOMES = {
     "evaluation": ("metrics",),
     "evaluation.metrics": ("align", "procrustes_error", "purity", "triplet_error"),
     "evaluation.splits": ("TripletKFold",),
+    "figures.dimensions": ("plot_dimensions",),
     "figures.plotting": ("plot_map",),
     "figures.report": ("html_report",),
     "files": ("datasets", "items", "ondisk", "readers"),

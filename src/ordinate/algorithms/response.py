@@ -47,7 +47,11 @@ class Response(NamedTuple):
         return power_family(self.power, self.slope, self.lapse)
 
 
-def fit_response(seen: Sequence[tuple[TripletStore, np.ndarray]], start: Loss) -> Response:
+def fit_response(
+    seen: Sequence[tuple[TripletStore, np.ndarray]],
+    start: Loss,
+    powers: tuple[float, float] = POWERS,
+) -> Response:
     """Find how answers follow the distances of maps, beginning at a loss of the power family.
 
     Parameters
@@ -55,6 +59,8 @@ def fit_response(seen: Sequence[tuple[TripletStore, np.ndarray]], start: Loss) -
     seen : list of (TripletStore, ndarray of shape (n, d))
         Maps, and answers that each was not fitted to. The numbers found are those of all together.
     start : Loss
+    powers : (float, float)
+        Where the power may lie.
     """
     power, slope, lapse = start.shape
     total = sum(store.total for store, _ in seen)
@@ -70,7 +76,7 @@ def fit_response(seen: Sequence[tuple[TripletStore, np.ndarray]], start: Loss) -
             sums += [value, dot(gradient, scaled), by_power, slope * by_slope, by_lapse]
         return sums[0] / total, sums[1:] / total
 
-    limits = [np.log(SCALES), POWERS, np.log(SLOPES), LAPSES]
+    limits = [np.log(SCALES), powers, np.log(SLOPES), LAPSES]
     begin = np.array([0.0, power, math.log(slope), max(lapse, LEAST_LAPSE)])
     options = {"maxiter": 100, "ftol": 1e-7}
     found = minimize(value, begin, jac=True, method="L-BFGS-B", bounds=limits, options=options)

@@ -113,7 +113,7 @@ def choose_maker(parts: Sequence[Part]) -> list[Judged]:
     tried = [judged for shape in SHAPES for judged in _along_ridges(parts[0], *shape)]
     tried.sort(key=_value)
     contenders = [_on_all(judged, parts) for judged in tried[:CONTENDERS]]
-    contenders = _compared(sorted(contenders, key=_value), parts)
+    contenders = compared(sorted(contenders, key=_value), parts)
     chosen = max((judged for judged in contenders if judged.on_par), key=lambda j: j.accuracy)
     return [chosen, *(judged for judged in contenders if judged is not chosen)]
 
@@ -124,24 +124,26 @@ def _value(judged: Judged) -> float:
 
 def _along_ridges(part: Part, power: float, slope: float) -> list[Judged]:
     """Maps of one loss, from the smallest ridge to the largest that helps."""
-    points = _scaled(part, Maker(power, slope, 0.0).loss)
+    points = at_best_scale(part, Maker(power, slope, 0.0).loss)
     unit = len(points) / max(dot(points, points), 1e-300)
     found: list[Judged] = []
     for ridge in RIDGES:
         maker = Maker(power, slope, ridge * unit)
-        points = _fit(part, maker, points)
+        points = fit_map(part, maker, points)
         found.append(Judged(maker, [points], fit_response([(part.judging, points)], maker.loss)))
         if len(found) - 1 - int(np.argmin([_value(judged) for judged in found])) >= WORSE:
             break
     return found
 
 
-def _scaled(part: Part, loss: Loss) -> np.ndarray:
+def at_best_scale(part: Part, loss: Loss) -> np.ndarray:
+    """The start of a part, of the size that suits a loss."""
     start = beside(part.fitted.counts, part.start)
     return best_scale(part.fitted, loss, start) * start
 
 
-def _fit(part: Part, maker: Maker, points: np.ndarray) -> np.ndarray:
+def fit_map(part: Part, maker: Maker, points: np.ndarray) -> np.ndarray:
+    """A map of a part, from given points."""
     ridge = maker.regularization
     return minimise(
         part.fitted, maker.loss, points, regularization=ridge, tol=TOL, max_iter=MAX_ITER
@@ -153,42 +155,47 @@ def _on_all(judged: Judged, parts: Sequence[Part]) -> Judged:
     if len(parts) == 1:
         return judged
     maker = judged.maker
-    maps = judged.maps + [_fit(part, maker, _scaled(part, maker.loss)) for part in parts[1:]]
+    others = [fit_map(part, maker, at_best_scale(part, maker.loss)) for part in parts[1:]]
+    maps = judged.maps + others
     seen = [(part.judging, points) for part, points in zip(parts, maps, strict=True)]
     return judged._replace(maps=maps, response=fit_response(seen, maker.loss))
 
 
-def _compared(contenders: list[Judged], parts: Sequence[Part]) -> list[Judged]:
+def compared(contenders: list[Judged], parts: Sequence[Part]) -> list[Judged]:
     """Hold each against the first, which predicts best, answer by answer."""
-    losses = [_losses(judged, parts) for judged in contenders]
-    weights = [
-        np.ones(len(part.others)) if part.others.weight is None else part.others.weight
-        for part in parts
+    best = unseen_losses(contenders[0], parts)
+    found = []
+    for judged in contenders:
+        losses = unseen_losses(judged, parts)
+        excess = [mine - least for mine, least in zip(losses, best, strict=True)]
+        behind, error = mean_of_answers(excess, parts)
+        accuracy, _ = mean_of_answers(rightly_predicted(judged, parts), parts)
+        found.append(judged._replace(accuracy=accuracy, behind=behind, error=error))
+    return found
+
+
+def mean_of_answers(of_rows: Sequence[np.ndarray], parts: Sequence[Part]) -> tuple[float, float]:
+    """Mean over the rows that parts are judged by, and its error, from the spread of answers."""
+    sums = []
+    total = 0.0
+    for values, part in zip(of_rows, parts, strict=True):
+        weight = np.ones(len(values)) if part.others.weight is None else part.others.weight
+        sums.append(np.bincount(part.others.groups("answer"), weight * values))
+        total += weight.sum()
+    by_answer = np.concatenate(sums)
+    error = np.sqrt(((by_answer - by_answer.mean()) ** 2).sum()) / total
+    return float(by_answer.sum() / total), float(error)
+
+
+def rightly_predicted(judged: Judged, parts: Sequence[Part]) -> list[np.ndarray]:
+    """Which rows to be judged by are predicted rightly, in each part."""
+    return [
+        correct(on_host(points), part.others.rows)
+        for part, points in zip(parts, judged.maps, strict=True)
     ]
-    total = sum(weight.sum() for weight in weights)
-    compared = []
-    for judged, own in zip(contenders, losses, strict=True):
-        by_answer = [
-            np.bincount(part.others.groups("answer"), weight * (mine - best))
-            for part, weight, mine, best in zip(parts, weights, own, losses[0], strict=True)
-        ]
-        excess = np.concatenate(by_answer)
-        right = sum(
-            dot(weight, correct(on_host(points), part.others.rows))
-            for part, weight, points in zip(parts, weights, judged.maps, strict=True)
-        )
-        error = np.sqrt(((excess - excess.mean()) ** 2).sum()) / total
-        compared.append(
-            judged._replace(
-                accuracy=float(right / total),
-                behind=float(excess.sum() / total),
-                error=float(error),
-            )
-        )
-    return compared
 
 
-def _losses(judged: Judged, parts: Sequence[Part]) -> list[np.ndarray]:
+def unseen_losses(judged: Judged, parts: Sequence[Part]) -> list[np.ndarray]:
     """Minus the log-likelihood of each answer to be judged by, in each part."""
     loss, found = judged.response.loss, []
     for part, points in zip(parts, judged.maps, strict=True):

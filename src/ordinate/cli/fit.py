@@ -24,15 +24,21 @@ from ordinate.cli.maps import (
     find_appearance,
 )
 
-FILES = ("embedding.csv", "embedding.png", "embedding.svg", "model.json", "report.html", "run.json")
+FILES = (
+    *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
+    *("model.json", "report.html", "run.json"),
+)
 
 
 @shell.command
 def fit(
     file: shell.File,
     dimensions: Annotated[
-        int, typer.Option("--dimensions", "-d", help="Dimensions of the map.", min=1)
-    ] = 2,
+        str,
+        typer.Option(
+            "--dimensions", "-d", help="Dimensions of the map; auto or 1-6 lets answers choose."
+        ),
+    ] = "2",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for the results; by default FILE-map."),
@@ -94,6 +100,7 @@ def fit(
     ```
     ordinate fit responses.csv
     ordinate fit letters.csv -d 3 -o letters-3d --method tste
+    ordinate fit letters.csv -d auto
     ordinate fit answers.csv --images pictures/ --items items.csv --colour kind --name title
     ordinate fit participants/
     unzip -p study.zip answers.csv | ordinate fit - -o study-map
@@ -116,6 +123,7 @@ def fit(
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force)
     check_device(device)
+    wanted = read_dimensions(dimensions)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
@@ -127,14 +135,14 @@ def fit(
     total = 6 + (held_out.FOLDS if folds is None else folds)
     with compiling, shell.stages(total, quiet) as stages:
         stages.begin("reading")
-        source = read_and_check(file, options, dimensions)
+        source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
         triplets = source.triplets
         named = [str(label) for label in triplets.items]
         appearance = find_appearance(named, images, items, colour, name, quiet=quiet)
         appearance = appearance._replace(drawing=drawing)
         choice = methods.choose(
             triplets,
-            dimensions,
+            wanted,
             method,
             noise=noise,
             regularization=regularization,
@@ -187,6 +195,24 @@ def begin_compiling(method: str, noise: str | None, device: str | None, quiet: b
         return CompilingBeside(loss if device in (None, "cpu") else "")
 
 
+def read_dimensions(text: str) -> int | str | list[int]:
+    """Read a number of dimensions; or several, as 1-6 or 2,3,5 or auto, to choose among."""
+    if text == "auto":
+        return text
+    found: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,4})\s*(?:-\s*(\d{1,4})\s*)?", part)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= low <= high:
+            raise shell.CommandError(
+                f"--dimensions must be a number from 1, or several to choose among, as 1-6 or "
+                f"2,3,5, or auto, which is 1-6; got {text}",
+                shell.WRONG_USE,
+            )
+        found += range(low, high + 1)
+    return found[0] if text.strip().isdigit() else found
+
+
 class Checked(NamedTuple):
     """What a file holds, read into memory or to be streamed, and what the data check says."""
 
@@ -198,9 +224,9 @@ class Checked(NamedTuple):
     origin: dict[str, Any]
 
 
-def read_and_check(file: Path, options: ReadingOptions, dimensions: int) -> Checked:
+def read_and_check(file: Path, options: ReadingOptions, dimensions: int | None) -> Checked:
     """Read and check a file; one that is larger than memory is only opened."""
-    from ordinate.data.advice import Problem, problems
+    from ordinate.data.advice import DIMENSIONS, Problem, problems
     from ordinate.data.summary import Brief
 
     source = open_answers(file, options, stream=True)
@@ -218,7 +244,7 @@ def read_and_check(file: Path, options: ReadingOptions, dimensions: int) -> Chec
         brief = Brief(source.n_rows, stored.n_items)
         return Checked(stored, True, [*source.notes, note], [unchecked], brief, origin)
     triplets = source.load()
-    found = problems(triplets, source.notes, dimensions)
+    found = problems(triplets, source.notes, dimensions or DIMENSIONS)
     origin["the first says"] = source.example
     return Checked(triplets, False, source.notes, found, triplets.summarise(), origin)
 
@@ -281,6 +307,8 @@ def report(
     )
     if record["choice"] is not None:
         shell.answer(record["choice"]["told"])
+    if record["dimension"] is not None and record["dimension"]["n_components"] is not None:
+        shell.answer(record["dimension"]["told"])
     if held_out is not None:
         accuracy = beside_chance(held_out["accuracy"], held_out["error"])
         shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")

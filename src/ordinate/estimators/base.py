@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         set_output: Callable[..., "Embedder"]
         get_feature_names_out: Callable[..., np.ndarray]
 
-        def __init__(self, n_components: int = 2, **parameters: Any) -> None: ...
+        def __init__(self, n_components: Any = 2, **parameters: Any) -> None: ...
         def __getstate__(self) -> dict[str, Any]: ...
         def __sklearn_tags__(self) -> Any: ...
 else:
@@ -52,7 +52,7 @@ else:
 class Embedder(ScikitEstimator, ABC):
     """A map in ``embedding_`` that answers questions, and how it is asked for."""
 
-    n_components: int
+    n_components: Any  # a whole number, or what one is to be chosen of
     n_items: int | None
     verbose: int
     embedding_: np.ndarray
@@ -72,7 +72,7 @@ class Embedder(ScikitEstimator, ABC):
 
     def _prepare(self, X: Any, y: Any, device: Any = None) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""
-        n_components = check_whole("n_components", self.n_components)
+        n_components = self._most_components()
         self.device_ = choose_device(device)
         if device is not None:
             self._say(f"device: {describe_device(self.device_)}")
@@ -90,6 +90,10 @@ class Embedder(ScikitEstimator, ABC):
         # Kept if it is a part of a table, to tell whether answers judged later were cut in two.
         self._fitted_to = X if isinstance(X, Triplets) and X._places is not None else None
         return triplets, n_components
+
+    def _most_components(self) -> int:
+        """The number of dimensions, checked; the largest, where one is yet to be chosen."""
+        return check_whole("n_components", self.n_components)
 
     def _triplets(self, X: Any) -> Triplets | TripletFile:
         """Return the triplets: in memory, unless they are in a file that is too large for it."""

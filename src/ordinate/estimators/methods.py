@@ -1,5 +1,6 @@
 """The methods by name: what each is for, and which one suits given triplets."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ordinate._base.checks import check_choice
@@ -65,14 +66,18 @@ class Choice(NamedTuple):
 
 
 def choose(
-    triplets: Triplets | TripletFile, n_components: int, name: str = "auto", **options: Any
+    triplets: Triplets | TripletFile,
+    n_components: int | str | Iterable[int],
+    name: str = "auto",
+    **options: Any,
 ) -> Choice:
     """Make the estimator that was asked for, or the one that suits the triplets.
 
     Parameters
     ----------
     triplets : Triplets or TripletFile
-    n_components : int
+    n_components : int, "auto" or iterable of int
+        Those that :class:`.OrdinalEmbedding` alone takes leave the number of dimensions to it.
     name : str
         "auto" takes the estimator that lets unseen answers choose; LOE for over 20 million triplets
         about landmarks. It takes STE for files that are larger than memory, for fewer than 50
@@ -92,7 +97,9 @@ def choose(
     check_choice("method", name, NAMES)
     given = {option: value for option, value in options.items() if value is not None}
     reason = "as asked for"
-    if name == "auto":
+    if isinstance(n_components, Iterable):
+        name, reason = _choosing(triplets, name), "it chooses the number of dimensions"
+    elif name == "auto":
         name, reason = _suitable(triplets, n_components, given)
     estimator = {method.name: method.estimator for method in METHODS}[name]
     known = estimator().get_params()
@@ -141,6 +148,19 @@ def _suitable(
         given.setdefault("regularization", RIDGE)
         ridge = f"; with a ridge of {given['regularization']:g}, as answers are few"
     return "ste", Message("the most likely map if squared distances are compared: ", why_not, ridge)
+
+
+def _choosing(triplets: Triplets | TripletFile, name: str) -> str:
+    """Return the name of the method that chooses the number of dimensions, if it can."""
+    number = Message(Option("n_components"), " must be one number ")
+    if name not in ("auto", "ordinal"):
+        only = f": method ordinal alone chooses among several, and {name} was asked for"
+        raise ValueError(Message(number, f"with method {name}", only))
+    if not isinstance(triplets, Triplets):
+        raise ValueError(
+            Message(number, "for a file that is larger than memory: none is chosen there")
+        )
+    return "ordinal"
 
 
 def _n_answers(triplets: Triplets | TripletFile) -> float:

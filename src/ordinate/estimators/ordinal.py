@@ -1,7 +1,7 @@
 """The estimator that needs no choice: it lets unseen answers choose how the map is made."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_callback, check_number, random_generator
 from ordinate._base.threads import single_threaded_blas
+from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, judge_dimensions
 from ordinate.algorithms.optimise import Step
 from ordinate.algorithms.profile import Interval, response_intervals
 from ordinate.algorithms.selection import LAPSE, Judged, Part, choose_maker
@@ -24,6 +25,7 @@ from ordinate.passes import store_of
 MOST_ROWS = 300_000  # beyond, a sample of the answers chooses
 FOLDS = 5  # of the answers that choose, one in so many judges the maps of the others
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
+SHOWN = 2  # dimensions of a map, where answers are too few to choose them
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
 
 
@@ -38,8 +40,9 @@ class OrdinalEmbedding(LikelihoodEmbedder):
 
     Parameters
     ----------
-    n_components : int
-        Number of dimensions d.
+    n_components : int, "auto" or iterable of int
+        Number of dimensions d; or those among which unseen answers choose, as
+        :func:`ordinate.choose_dimension` does: "auto" is 1 to 6.
     tol : float
         Where to stop: the share of the squared statistical error that optimisation may leave.
     max_iter : int
@@ -60,6 +63,10 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     embedding_ : ndarray, shape (n_items, n_components)
         Centred, along its principal axes. Items in no triplet are NaN, and a warning names them.
     items_ : ndarray, shape (n_items,)
+    n_components_ : int
+    dimension_ : DimensionChoice or None
+        What was found about the number of dimensions, where there was a choice. If the answers are
+        too few to tell, a warning says so, and the map has two.
     power_, slope_, lapse_ : float
         How answers follow the map's distances, from answers that maps had not seen: what
         ``predict_proba`` goes by.
@@ -88,10 +95,11 @@ class OrdinalEmbedding(LikelihoodEmbedder):
 
     _streams = False  # parts of the answers are fitted and judged in turn
     _chooses = True
+    dimension_: DimensionChoice | None
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str | Iterable[int] = 2,
         *,
         tol: float = 1e-4,
         max_iter: int = 500,
@@ -129,6 +137,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         triplets, _ = self._prepare(X, y, self.device)
         check_callback(self.callback)
         generator = random_generator(self.random_state).spawn(1)[0]
+        self._choose_dimension(triplets, generator)
         with single_threaded_blas():
             judged = choose_maker(self._parts(triplets, generator))
         self._tell_choice(judged)
@@ -206,10 +215,41 @@ class OrdinalEmbedding(LikelihoodEmbedder):
                 rows_per_answer=float((rows**2).sum() / rows.sum()),
             )
 
+    def _most_components(self) -> int:
+        if isinstance(self.n_components, str):
+            return 1  # those that there are too few items for are not tried
+        if isinstance(self.n_components, Iterable):
+            return max(check_dimensions("n_components", self.n_components))
+        return super()._most_components()
+
+    def _choose_dimension(self, triplets: Triplets, generator: np.random.Generator) -> None:
+        """Take the number of dimensions that was given, or let unseen answers choose it."""
+        self.dimension_ = None
+        if not isinstance(self.n_components, Iterable):
+            self.n_components_ = int(self.n_components)
+            return
+        tried = check_dimensions("n_components", self.n_components, triplets.n_items)
+        own = generator.spawn(1)[0]
+        self.dimension_ = judge_dimensions(
+            triplets, tried, own, self.backend, self.device_, self._say
+        )
+        for line in str(self.dimension_).splitlines():
+            self._say(line)
+        found = self.dimension_.n_components
+        if found is None:
+            found = min(tried, key=lambda d: abs(d - SHOWN))
+            warnings.warn(
+                f"{self.dimension_.sentence}. The map has {found}, which says nothing about "
+                "how many there are",
+                UserWarning,
+                stacklevel=3,
+            )
+        self.n_components_ = found
+
     def _maker(self, power: float, slope: float, **options: Any) -> PowerEmbedding:
-        shared = ("n_components", "tol", "max_iter", "n_items", "backend", "device", "verbose")
+        shared = ("tol", "max_iter", "n_items", "backend", "device", "verbose")
         given = {name: getattr(self, name) for name in shared} | options
-        return PowerEmbedding(power=power, slope=slope, **given)
+        return PowerEmbedding(self.n_components_, power=power, slope=slope, **given)
 
     def _loss(self, n_components: int) -> Loss:
         return power_family(self.power_, self.slope_, self.lapse_)

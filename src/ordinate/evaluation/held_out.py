@@ -1,7 +1,7 @@
 """How well unseen answers are predicted, and whether that is any better than chance."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from ordinate._base.checks import check_whole, random_generator
 from ordinate._base.messages import Message, Option
-from ordinate.data.advice import Problem
+from ordinate.data.advice import DIMENSIONS, Problem
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import (
     CHANCE,
@@ -140,7 +140,9 @@ def hold_out(
 
     def of_sound_answers() -> Accuracy:
         tell("what sound answers to these questions would give")
-        sound = _sound_answers(triplets, estimator.n_components, generator)
+        d = estimator.n_components
+        d = DIMENSIONS if isinstance(d, Iterable) else d  # where it is yet to be chosen
+        sound = _sound_answers(triplets, d, generator)
         return _judge_known(_predictions(estimator, sound, plan, generator)[0], sound)
 
     verdict = _verdict(found, of_sound_answers)

@@ -13,11 +13,13 @@ import numpy as np
 
 from ordinate import __version__
 from ordinate._base.writing import DiskFullError, whole_file, write_json
+from ordinate.algorithms.dimension import DimensionChoice
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
 from ordinate.estimators.saving import write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER
+from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.plotting import plot_map, save
 from ordinate.figures.report import html_report
 from ordinate.files.maps import write_map
@@ -129,7 +131,14 @@ def write_run(
         with whole_file(folder / "report.html") as path:
             path.write_text(_page(analysis, story, appearance, columns, labels), encoding="utf-8")
 
+    def draw_dimensions(_: Appearance) -> None:
+        figure = plot_dimensions(model)
+        save(figure, folder / "dimensions.png")
+        save(figure, folder / "dimensions.svg")
+
     tell("figure")
+    if _dimension(model) is not None:
+        analysis.warnings.extend(_attempt("figure of dimensions", draw_dimensions, appearance))
     analysis.warnings.extend(_attempt("figure", draw, appearance))
     tell("report")
     analysis.warnings.extend(_attempt("report", report, appearance))
@@ -193,6 +202,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "dropped": story.notes,
         "problems": [problem._asdict() for problem in _problems(analysis, story)],
         "data": story.summary.as_dict(),
+        "dimension": None if (found := _dimension(model)) is None else found.as_dict(),
         "choice": _choice(model),
         "held_out": None if held_out is None else held_out.as_dict(),
         "result": result,
@@ -213,6 +223,11 @@ def _choice(model: Any) -> dict[str, Any] | None:
         "n_triplets": model.n_chosen_by_,
         "tried": model.choice_,
     }
+
+
+def _dimension(model: Any) -> DimensionChoice | None:
+    """What answers said about the number of dimensions, where they were asked."""
+    return getattr(model, "dimension_", None)
 
 
 def read_record(embedding: Path) -> dict[str, Any] | None:
@@ -241,6 +256,7 @@ def _page(
         "command": story.command,
         "method": f"{story.method}: {story.reason}",
         **_chosen(analysis.model),
+        **_by_dimension(analysis.model),
         **{f"setting: {name}": value for name, value in story.settings.items()},
         **{f"input: {name}": value for name, value in story.source.items()},
         **{f"dropped {k}": note for k, note in enumerate(story.notes, start=1)},
@@ -301,6 +317,19 @@ def _chosen(model: Any) -> dict[str, str]:
         "how people answer": f"{answers}, of the map's distances",
         **tried,
     }
+
+
+def _by_dimension(model: Any) -> dict[str, str]:
+    """How well maps of each dimension predict unseen answers, in words."""
+    found = _dimension(model)
+    if found is None:
+        return {}
+    rows = {
+        f"dimensions: {tried.n_components}": f"log-likelihood {tried.log_likelihood:.4f}, behind "
+        f"the best by {tried.behind:.4f} ± {tried.error:.4f}; accuracy {tried.accuracy:.1%}"
+        for tried in found.tried
+    }
+    return {"dimensions": found.sentence, **rows}
 
 
 def _problems(analysis: Analysis, story: Story) -> list[Problem]:
