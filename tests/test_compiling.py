@@ -132,7 +132,8 @@ def test_no_process_is_begun_for_nothing(missing, monkeypatch, why):
 @pytest.mark.parametrize(
     ("method", "noise", "device", "loss"),
     [
-        ("auto", None, None, "ste"),
+        ("auto", None, None, "power"),
+        ("ordinal", None, None, "power"),
         ("ste", "btl", "cpu", "ste"),
         ("auto", "thurstone", None, "probit"),
         ("tste", None, None, "tste"),

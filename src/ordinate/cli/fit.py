@@ -188,7 +188,7 @@ def begin_compiling(method: str, noise: str | None, device: str | None, quiet: b
     """Begin to compile what the method needs, while the file is read."""
     from ordinate.kernels.backends.compiling import CompilingBeside
 
-    loss = "ste" if method == "auto" else method
+    loss = {"auto": "power" if noise is None else "ste", "ordinal": "power"}.get(method, method)
     if loss == "ste" and noise == "thurstone":
         loss = "probit"
     with shell.warnings_as_notes(quiet):
