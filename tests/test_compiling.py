@@ -41,7 +41,7 @@ def test_fit_finds_the_kernel_that_another_process_compiled_away_from_the_curren
     code = """
 import sys
 from ordinate.cli import app
-app(["fit", "answers.csv", "-q"], standalone_mode=False)
+app(["fit", "answers.csv", "-q", "--method", "ste"], standalone_mode=False)
 from ordinate.kernels import losses
 from ordinate.kernels.backends.numba_.maps import loss_kernel
 stats = loss_kernel(losses.get("ste")).stats
