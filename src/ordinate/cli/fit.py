@@ -163,7 +163,10 @@ def fit(
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
-        with whole_folder(folder, force=force) as partial, shell.warnings_as_notes(quiet):
+        with (
+            whole_folder(folder, force=force, checked=True) as partial,
+            shell.warnings_as_notes(quiet),
+        ):
             record = write_run(partial, result, story, appearance, stages.begin, defuse=defuse)
     report(folder, record, result.warnings, quiet, as_json)
 
