@@ -24,3 +24,8 @@ def test_a_folder_that_appears_while_a_fit_works_stays_and_so_does_the_fit(
     assert [entry.name for entry in (tmp_path / "map").iterdir()] == ["thesis.tex"]
     (kept,) = tmp_path.glob("map-*/map/embedding.csv")
     assert str(kept.parent) in refused.stderr.replace("\n", "")
+
+
+def test_what_a_fit_warns_of_names_options_of_the_command(run, answers):  # noqa: F811
+    told = run("fit", answers, "-o", "map", "--folds", 0, "--max-iter", 1).stderr
+    assert "not converged after 1 steps: raise --max-iter or --tol" in told

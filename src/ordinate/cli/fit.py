@@ -271,7 +271,7 @@ def report(
         if problem["severity"] != "note":
             shell.say(f"{problem['severity']}: {problem['what']} ({problem['remedy']})", quiet)
     for warning in warned:
-        shell.say(f"warning: {warning}", quiet)
+        shell.say(f"warning: {shell.spelled(warning)}", quiet)
     if quiet:
         return
     if record["input"].get("the first says"):
