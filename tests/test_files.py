@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ordinate import ondisk
 from ordinate._base import writing
-from ordinate._base.writing import whole_file, whole_folder
+from ordinate._base.writing import check_replaceable, whole_file, whole_folder
 from ordinate.files.maps import read_map, write_map
 
 
@@ -59,16 +59,44 @@ def test_a_folder_with_anything_else_in_it_is_never_replaced(tmp_path, written):
         whole_folder(path, force=True),
     ):
         pass
-    with whole_folder(tmp_path / "other") as partial:
+    assert (path / "notes.txt").read_text() == "theirs"
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_folder_that_gets_files_meanwhile_stays_and_the_result_is_kept(
+    tmp_path, monkeypatch, exchange
+):
+    if not exchange:
+        monkeypatch.setattr(writing, "_swap", lambda *_: False)
+    path = tmp_path / "out"
+    with whole_folder(path) as partial:
         (partial / "a").touch()
     with (
-        pytest.raises(FileExistsError, match="did not write"),
-        whole_folder(tmp_path / "other", force=True),
+        pytest.raises(FileExistsError, match="out was changed in the meantime, and stays"),
+        whole_folder(path, force=True) as partial,
     ):
-        (tmp_path / "other" / "added meanwhile").write_text("theirs")
-    assert names(tmp_path / "other") == [".ordinate", "a", "added meanwhile"]
-    assert (path / "notes.txt").read_text() == "theirs"
-    assert names(tmp_path) == ["other", "out"]
+        (partial / "b").touch()
+        (path / "added meanwhile").write_text("theirs")
+    assert names(path) == [".ordinate", "a", "added meanwhile"]
+    (kept,) = set(tmp_path.iterdir()) - {path}
+    assert names(kept / "out") == [".ordinate", "b"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_work_done_before_a_folder_is_written_is_kept_whatever_appeared(tmp_path, force):
+    path = tmp_path / "out"
+    check_replaceable(path, force)
+    path.mkdir()
+    (path / "theirs").touch()
+    with (
+        pytest.raises(FileExistsError, match="in the meantime, and stays as it is"),
+        whole_folder(path, force=force, checked=True) as partial,
+    ):
+        (partial / "ours").touch()
+    assert names(path) == ["theirs"]
+    (kept,) = set(tmp_path.iterdir()) - {path}
+    assert names(kept / "out") == [".ordinate", "ours"]
 
 
 @pytest.mark.parametrize("whole", [whole_file, whole_folder])

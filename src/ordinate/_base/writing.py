@@ -52,8 +52,13 @@ def write_json(path: str | os.PathLike, record: Any) -> None:
 
 
 @contextmanager
-def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Path]:
+def whole_folder(
+    path: str | os.PathLike, *, force: bool = False, checked: bool = False
+) -> Iterator[Path]:
     """Yield an empty folder to fill, which becomes ``path`` when all went well.
+
+    Work that went before is not lost if :func:`check_replaceable` allowed it and ``checked`` says
+    so: whatever is at ``path`` by now is met at the end, when the result can be kept elsewhere.
 
     Raises
     ------
@@ -61,7 +66,8 @@ def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Pa
         As for :func:`whole_file`; and if a folder holds files that ordinate did not write.
     """
     path = resolved(path)
-    check_replaceable(path, force)
+    if not checked:
+        check_replaceable(path, force)
     with _scratch(path) as scratch:
         new, before = scratch / path.name, scratch / "before"
         new.mkdir()
@@ -181,9 +187,11 @@ def _put_in_place_of(path: Path, new: Path, before: Path) -> None:
             _refuse_foreign(old)
         if old is before:
             _put_if_free(new, path)
-    except BaseException:
+    except BaseException as error:
         if old.exists() and not _swap(old, path) and not path.exists():
             old.rename(path)
+        if isinstance(error, FileExistsError) and new.exists():
+            raise _kept(new, path, "was changed") from error
         raise
 
 
@@ -208,11 +216,16 @@ def _put_if_free(new: Path, path: Path) -> None:
         if not path.exists():
             new.rename(path)  # a disk that has no links
             return
-        kept = Path(tempfile.mkdtemp(dir=path.parent, prefix=f"{path.name[:40]}-")) / path.name
-        new.rename(kept)
-        raise FileExistsError(
-            f"{path} appeared in the meantime, and stays as it is: the result is in {kept}"
-        ) from error
+        raise _kept(new, path, "appeared") from error
+
+
+def _kept(new: Path, path: Path, happened: str) -> FileExistsError:
+    """Move a result to a name of its own, and return the error that tells it."""
+    kept = Path(tempfile.mkdtemp(dir=path.parent, prefix=f"{path.name[:40]}-")) / path.name
+    new.rename(kept)
+    return FileExistsError(
+        f"{path} {happened} in the meantime, and stays as it is: the result is in {kept}"
+    )
 
 
 def _entries(folder: Path) -> set[str]:

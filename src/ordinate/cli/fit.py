@@ -171,7 +171,10 @@ def fit(
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
-        with whole_folder(folder, force=force) as partial, shell.warnings_as_notes(quiet):
+        with (
+            whole_folder(folder, force=force, checked=True) as partial,
+            shell.warnings_as_notes(quiet),
+        ):
             record = write_run(partial, result, story, appearance, stages.begin, defuse=defuse)
     report(folder, record, result.warnings, quiet, as_json)
 
@@ -294,7 +297,7 @@ def report(
         if problem["severity"] != "note":
             shell.say(f"{problem['severity']}: {problem['what']} ({problem['remedy']})", quiet)
     for warning in warned:
-        shell.say(f"warning: {warning}", quiet)
+        shell.say(f"warning: {shell.spelled(warning)}", quiet)
     if quiet:
         return
     if record["input"].get("the first says"):

@@ -269,7 +269,13 @@ class Embedder(ScikitEstimator, ABC):
             self._say("stopped by the callback")
         elif not self._warn_of_extremes(loss, regularization) and not found.converged:
             warnings.warn(
-                f"not converged after {found.n_iter} steps: raise max_iter or tol{advice}",
+                Message(
+                    f"not converged after {found.n_iter} steps: raise ",
+                    Option("max_iter"),
+                    " or ",
+                    Option("tol"),
+                    advice,
+                ),
                 ConvergenceWarning,
                 stacklevel=3,
             )

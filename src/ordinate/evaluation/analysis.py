@@ -2,10 +2,11 @@
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from ordinate._base.messages import message_of
 from ordinate.data.advice import Problem
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.held_out import HeldOut, hold_out
@@ -100,7 +101,7 @@ def _fit(estimator: "Embedder", data: Triplets | TripletFile) -> tuple["Embedder
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = estimator.fit(data)
-    return model, [str(warning.message) for warning in caught]
+    return model, [message_of(cast(Warning, warning.message)) for warning in caught]
 
 
 def _per_item(predicted: np.ndarray, triplets: Triplets) -> np.ndarray:

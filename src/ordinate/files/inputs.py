@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate._base.memory import available_memory, in_words, memory_size
-from ordinate._base.messages import Message, some
+from ordinate._base.messages import Message, Option, some
 from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets, is_table, table_of
 from ordinate.files.formats.blocks import Blocks, open_blocks
@@ -21,7 +21,7 @@ from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
 from ordinate.files.readers import FAST, How, ReadError, how_to_read, read, refuse_options
-from ordinate.files.streaming import Streamed, read_in_blocks, refuse_other_count
+from ordinate.files.streaming import MIB, Streamed, read_in_blocks, refuse_other_count
 
 HANDLE = "handle"
 
@@ -250,8 +250,13 @@ def _with_items(triplets: Triplets, path: Path, n_items: int | None) -> Triplets
 
 
 def _too_large(stored: TripletFile) -> MemoryError:
+    enough = f"{-(-stored.fitting_bytes // MIB)}MiB"
     return MemoryError(
-        f"{stored.path} has {len(stored):,} rows, too many for a memory limit of "
-        f"{in_words(stored.memory_limit)}, and all are needed at once here. Fits of STE, GNMDS and "
-        "LOE stream them; for all else raise the limit, free some memory, or take fewer rows"
+        Message(
+            f"{stored.path} has {len(stored):,} rows, too many for a memory limit of "
+            f"{in_words(stored.memory_limit)}, and all are needed at once here. Allow more, as in ",
+            Option("memory_limit", enough),
+            ", or take fewer rows; fits of STE, GNMDS and LOE, and conversion to the fast layout, "
+            "take them block by block",
+        )
     )

@@ -134,9 +134,14 @@ class TripletFile(ABC):
         return (ROW + sum(SIZES[name] for name in self.columns)) * len(self)
 
     @property
+    def fitting_bytes(self) -> int:
+        """The least limit of which the rows, and a copy in the order of anchors, take half."""
+        return 4 * self.loaded_bytes
+
+    @property
     def fits(self) -> bool:
-        """Whether the rows, and a copy in the order of anchors, take half of the limit at most."""
-        return 4 * self.loaded_bytes <= self.memory_limit
+        """Whether the memory limit allows for all rows at once."""
+        return self.fitting_bytes <= self.memory_limit
 
     @cached_property
     def block_rows(self) -> int:
@@ -268,9 +273,9 @@ class GroupedTriplets(TripletFile):
         return len(self.file)
 
     @property
-    def fits(self) -> bool:
-        """Whether the rows take half of the memory limit at most."""
-        return 2 * self.loaded_bytes <= self.memory_limit
+    def fitting_bytes(self) -> int:
+        """The least limit of which the rows take half: no copy is needed."""
+        return 2 * self.loaded_bytes
 
     def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
         """Return the triplets themselves, and where each anchor starts."""

@@ -94,7 +94,10 @@ def first_line_is_data(table: Table) -> bool:
     if not table.text or _words_above_numbers(table):
         return False
     cells = zip(_first_line(table), table.without(1).data.columns, strict=True)
-    own = any(_is_number(cell) or pc.any(pc.equal(column, cell)).as_py() for cell, column in cells)
+    # An empty cell shows nothing: a delimiter at the end of each line makes a column of them.
+    own = any(
+        _is_number(cell) or pc.any(pc.equal(column, cell)).as_py() for cell, column in cells if cell
+    )
     return table.together("first line is data", own, or_)
 
 
