@@ -306,6 +306,18 @@ def test_plain_files_are_streamed_only_if_they_are_large(tmp_path, uniform_tripl
         open_source(ondisk.open_triplets(path), n_items=61)
 
 
+def test_a_streamed_fit_tells_what_was_dropped(tmp_path, uniform_triplets, monkeypatch):
+    """As one does that is read into memory."""
+    path = save(uniform_triplets, tmp_path / "x.csv")
+    path.write_text(path.read_text() + ",,\n")
+    monkeypatch.setattr(inputs, "memory_size", lambda limit: memory_size(900_000))
+    assert open_source(path).stored is not None
+    with pytest.warns(
+        UserWarning, match="1 of 20,001 rows dropped: no item is named.*memory limit"
+    ):
+        STE(n_init=1, random_state=0).fit(path)
+
+
 def test_too_little_memory_is_an_error(tmp_path, landmark_triplets):
     ondisk.write([landmark_triplets], tmp_path / "x")
     opened = ondisk.open_triplets(tmp_path / "x", memory_limit=100_000)
