@@ -52,6 +52,7 @@ for _public in (ReadError, Remedy):
 __all__ = ["LAYOUTS", "Layout", "ReadError", "Reading", "Remedy", "read"]
 
 FAST = "fast"  # the layout of ordinate.ondisk, which is none of the following
+IS_FAST = "is in the fast layout, whose rows are triplets already"
 
 LAYOUTS: tuple[Layout, ...] = (
     plain.LAYOUT,
@@ -197,7 +198,7 @@ def read(
     if grouped is not None:
         usual = read.__kwdefaults__ or {}
         changed = {name: value for name, value in given.items() if value != usual[name]}
-        refuse_options(f"{path} is in the fast layout, as rows alone", changed)
+        refuse_options(f"{path} {IS_FAST}", changed)
         sha256 = sha256_of(grouped.path, grouped.files)
         triplets = GroupedTriplets(grouped).load()
         return Reading(triplets, FAST, len(triplets), len(triplets), [], sha256)
@@ -293,7 +294,7 @@ def refuse_options(what: str, given: Iterable[str]) -> None:
     """Raise if options were given, by these names, that ``what`` leaves nothing to do for."""
     if given:
         names = Message.joined(", ", (Message(Option(name)) for name in given))
-        raise ValueError(Message(f"{what}: ", names, " cannot apply to it"))
+        raise ValueError(Message(f"{what}: ", names, " cannot apply to it; leave that out"))
 
 
 def _first_position(path: str, least: int) -> int:
