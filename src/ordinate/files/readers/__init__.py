@@ -166,7 +166,8 @@ def read(
         Answers faster than this, in the unit of the file, are dropped.
     merge_labels : bool
         Labels that differ only by case, by blanks or by what cannot be seen name one item, which is
-        called as it is first. By default they name different items, and a note tells of them.
+        named as it is where it first occurs. By default they name different items, and a note tells
+        of them.
     table : str, optional
         Which one, in a file that holds several: the sheet of a workbook, the variable of a .mat or
         .npz file (``"data.rows"`` for a field of a struct), the file within a zip file.
