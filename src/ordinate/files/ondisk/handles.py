@@ -244,7 +244,10 @@ class TripletFile(ABC):
         if people is not None:
             labels = label_array(self.participants or ())
             if not 0 <= people.min() <= people.max() < len(labels):
-                raise ValueError(f"{self.path} names participants that it does not know")
+                raise ValueError(
+                    f"{self.path} has numbers of participants that it does not know: convert the "
+                    "source again"
+                )
             loaded.participant, loaded.participant_labels = people, labels
         return loaded
 

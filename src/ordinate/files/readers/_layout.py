@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ordinate._base.endings import IMAGES, stem
 from ordinate._base.messages import Message, Option, some
+from ordinate.data.rows import are_labels
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.item_columns import Items, items_of
@@ -206,7 +207,7 @@ def _labels(table: Table, items: Items, options: Options) -> range | None:
                 " out to take ids as labels",
             )
         )
-    if last - options.first_id >= max(1_000_000, 30 * n_rows):
+    if are_labels(last - options.first_id, n_rows):
         raise ReadError(
             Message(
                 f"{table.path}: ids reach {last:,}, so that almost all items would be in no row; "

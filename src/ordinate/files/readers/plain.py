@@ -9,7 +9,7 @@ import pyarrow as pa
 from ordinate._base.messages import Message, Option
 from ordinate.data.labels import encode
 from ordinate.data.numbering import distinct, numbered
-from ordinate.data.rows import LARGEST_ID, count_items
+from ordinate.data.rows import LARGEST_ID, are_labels, count_items
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.cells import TRUE
 from ordinate.files.formats.errors import ReadError, Remedy
@@ -145,13 +145,14 @@ def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
 
 def _check_ids(table: Table, array: np.ndarray) -> int:
     """Raise if ids of all blocks are too large for their rows; a block may hold any of the rest."""
-    largest = int(array.max())
-    table.together(
+    too_large = table.together(
         "largest",
-        (largest, len(array)),
+        (int(array.max()), len(array)),
         lambda a, b: (max(a[0], b[0]), a[1] + b[1]),
-        lambda said: None if said[0] < 1_000_000 else count_items(*said) and None,
+        lambda said: said if are_labels(*said) else None,
     )
+    if too_large is not None:
+        count_items(*too_large)
     return LARGEST_ID + 1
 
 
