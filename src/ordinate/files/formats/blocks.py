@@ -145,7 +145,7 @@ def _lines(shown: str, chunks: Iterator[bytes], size: int, n_lines: int = 1) -> 
                 waiting, n_waiting, n_lines = [], 0, 1
             if n_waiting > size + LONGEST_LINE:
                 raise ReadError(
-                    f"{shown}: a line has more than {in_words(LONGEST_LINE)}. Is this a text table? "
+                    f"{shown}: a line has more than {in_words(LONGEST_LINE)}. Is it a text table? "
                     "Its rows must be lines"
                 )
     if n_waiting:
