@@ -20,7 +20,7 @@ Use = Callable[[Any], Any]
 class NoRowsLeft(Exception):  # noqa: N818, since it is no error
     """A block has no rows left, while others have: there is nothing more to ask of it.
 
-    As it leaves :func:`ordinate.files.readers.read_table`, it has the number of rows that there were.
+    As it leaves the readers, it has the number of rows that the block had.
     """
 
 
