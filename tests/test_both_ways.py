@@ -322,6 +322,16 @@ def test_numbers_in_tables(numbers, tmp_path):
     check(path, drop="repeated")
 
 
+def test_the_first_row_of_the_file_tells_whose_it_is(tmp_path, monkeypatch):
+    """As food100 writes its rows; not the first row of each block."""
+    both_ways.tiny_blocks(monkeypatch)
+    rows = ["images/a.jpg; images/b.jpg; images/c.jpg"] * 20
+    rows[10:] = ["images/a.jpg;images/b.jpg;images/c.jpg"] * 10
+    (tmp_path / "x.csv").write_text("\n".join(rows) + "\n")
+    assert both_ways.in_blocks(tmp_path / "x.csv")["layout"] == "food100"
+    assert both_ways.differences(tmp_path / "x.csv") == {}
+
+
 def test_labels_alike(tmp_path):
     path = tmp_path / "alike.csv"
     path.write_text("anchor,near,far\nCat,dog,eel\ndog,cat,Eel\neel, DOG,cat\nbee,Dog,eel\n")

@@ -215,7 +215,7 @@ def test_truncated_missing_and_foreign_files_are_noticed(folder, tmp_path):
 def test_an_array_that_the_folder_does_not_speak_of_is_noticed(tmp_path):
     ondisk.write([Triplets([[0, 1, 2]], n_items=3)], tmp_path / "x")
     np.save(tmp_path / "x" / "weight.npy", np.ones(1))
-    with pytest.raises(OSError, match=r"weight.npy is there, of which about.json knows nothing"):
+    with pytest.raises(OSError, match=r"weight.npy is there, but about.json does not mention it"):
         read(tmp_path / "x")
     (tmp_path / "x" / "weight.npy").rename(tmp_path / "x" / "notes.npy")
     assert len(read(tmp_path / "x")) == 1

@@ -182,9 +182,7 @@ def test_the_fast_layout_is_no_folder_of_participants(tmp_path):
     reading = read(tmp_path / "fast")
     assert reading.layout == "fast"
     assert len(reading.triplets) == 50
-    with pytest.raises(
-        ValueError, match="in the fast layout, as rows alone: first_id cannot apply"
-    ):
+    with pytest.raises(ValueError, match="triplets already: first_id cannot apply to it; leave"):
         read(tmp_path / "fast", first_id=0)
 
 

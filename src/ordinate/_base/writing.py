@@ -93,9 +93,11 @@ def _refuse_foreign(path: Path) -> None:
     if not path.is_dir():
         raise FileExistsError(f"{path} is a file: name a folder")
     if os.path.ismount(path):
-        raise FileExistsError(f"{path} is a mount point, which cannot be replaced: name another")
+        raise FileExistsError(
+            f"{path} is a mount point, which cannot be replaced: name another folder"
+        )
     if Path.cwd().is_relative_to(path.resolve()):
-        raise FileExistsError(f"{path} is or holds the folder you are in: name another")
+        raise FileExistsError(f"{path} is or holds the folder you are in: name another folder")
     foreign = sorted(_entries(path) - _marked(path))
     if foreign:
         raise FileExistsError(
@@ -167,7 +169,9 @@ def check_writable(path: Path) -> None:
 
 def _unwritable(folder: Path, error: OSError) -> OSError:
     why = error.strerror or str(error)
-    return type(error)(error.errno, f"nothing can be written to {folder} ({why}): name another")
+    return type(error)(
+        error.errno, f"nothing can be written to {folder} ({why}): name another folder"
+    )
 
 
 def _put_in_place_of(path: Path, new: Path, before: Path) -> None:

@@ -75,7 +75,9 @@ MinTime = Annotated[
 ]
 MergeLabels = Annotated[
     bool,
-    typer.Option(help="Labels that differ only by case, blanks or invisible signs are one item."),
+    typer.Option(
+        help="Labels that differ only by case, blanks or invisible characters are one item."
+    ),
 ]
 TableName = Annotated[
     str | None,

@@ -61,10 +61,17 @@ def bad_row(row: int, ids: list[int], n_items: int) -> str:
     return f"row {row} {ids} {what}"
 
 
+def are_labels(largest: int, n_rows: int) -> bool:
+    """Tell whether numbers from 0 are too large for ids, and would fill the memory as such.
+
+    m rows name at most 3m items.
+    """
+    return largest >= max(1_000_000, 30 * n_rows)
+
+
 def count_items(largest: int, n_rows: int) -> int:
     """Return the number of items if ids reach ``largest``, or raise if that makes no sense."""
-    # m rows name at most 3m items: ids far beyond that are labels, and would fill the memory.
-    if largest >= max(1_000_000, 30 * n_rows):
+    if are_labels(largest, n_rows):
         raise ValueError(
             f"ids reach {largest:,} in {n_rows:,} rows, so that almost all items would be in no "
             "row: pass labels with Triplets.from_columns(anchor, near, far), or n_items if this "

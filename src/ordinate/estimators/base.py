@@ -98,9 +98,9 @@ class Embedder(ScikitEstimator, ABC):
     def _triplets(self, X: Any) -> Triplets | TripletFile:
         """Return the triplets: in memory, unless they are in a file that is too large for it."""
         source = open_source(X, n_items=self.n_items)
+        source.warn()
         stored = source.triplets
         if isinstance(stored, Triplets):
-            source.warn()
             return stored
         if not (stored.fits or self._streams):
             raise MemoryError(
@@ -115,7 +115,7 @@ class Embedder(ScikitEstimator, ABC):
         )
         if where != "streamed":
             return stored.load()
-        if stored.needs_copy(by_anchor=self._by_anchor):
+        if self._by_anchor and not stored.is_grouped:
             self._say(
                 f"a copy in the fast layout goes to {gettempdir()} first; "
                 "ordinate.ondisk.convert makes one to keep"

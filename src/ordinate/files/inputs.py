@@ -1,8 +1,8 @@
 """The one door: whatever a user has becomes triplets here, in memory or as a file to be streamed.
 
 Every estimator, metric, splitter and command comes through :func:`open_source`. A path may be a
-file or a folder of the fast layout, which :mod:`ordinate.ondisk` opens; a plain file too large for
-the memory limit, which is streamed; or anything that :mod:`ordinate.readers` reads.
+file or a folder of the fast layout, which :mod:`ordinate.ondisk` opens, or anything that
+:mod:`ordinate.readers` reads: as a whole, or block by block where that would take too much memory.
 """
 
 import os
@@ -20,7 +20,7 @@ from ordinate.files.formats.blocks import Blocks, open_blocks
 from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
-from ordinate.files.readers import FAST, How, ReadError, how_to_read, read, refuse_options
+from ordinate.files.readers import FAST, IS_FAST, How, ReadError, how_to_read, read, refuse_options
 from ordinate.files.streaming import MIB, Streamed, read_in_blocks, refuse_other_count
 
 HANDLE = "handle"
@@ -71,7 +71,7 @@ class Source(NamedTuple):
         found = self.triplets
         if isinstance(found, Triplets):
             return self.read_sha256
-        return sha256_of(found.path, getattr(found, "source", found.files))
+        return sha256_of(found.path, found.source)
 
     def load(self) -> Triplets:
         """Return the triplets in memory, or raise if they cannot be there."""
@@ -180,7 +180,7 @@ def _of_path(
     limit = memory_size(memory_limit)  # what is no size is an error, whatever the file
     grouped = open_grouped(path) if path.is_file() or path.is_dir() else None
     if grouped is not None:
-        refuse_options(f"{path} is in the fast layout, as rows alone", reading)
+        refuse_options(f"{path} {IS_FAST}", reading)
         stored = GroupedTriplets(grouped, n_items, limit)
         return Source(stored, path, FAST, len(stored), len(stored), [])
     how = how_to_read(**reading)

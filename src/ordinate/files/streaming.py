@@ -23,6 +23,7 @@ from ordinate.files.formats.files import unreadable
 from ordinate.files.formats.folder import load
 from ordinate.files.formats.table import Table
 from ordinate.files.formats.text import unequal_lines
+from ordinate.files.formats.variables import array_header
 from ordinate.files.ondisk.files import check_space, check_unchanged, fingerprint
 from ordinate.files.ondisk.spool import Spool, scan
 from ordinate.files.ondisk.unsorted import Numbers, PlainTriplets
@@ -230,7 +231,8 @@ def _stored(path: Path, spool: Spool, n_items: int | None, memory_limit: int) ->
     else:
         arrays = spool.finish()
     if not arrays:
-        arrays = {"rows": _ids_of(path)}
+        *_, dtype, offset = array_header(path)
+        arrays = {"rows": Numbers(path, dtype, 3, offset)}
     counts, ordered = scan(arrays["rows"], spool.n_rows, n_found, names)
     people = None if spool.people_labels is None else spool.people_labels.tolist()
     return PlainTriplets(path, arrays, counts, ordered, items, people, memory_limit)
@@ -246,11 +248,3 @@ def refuse_other_count(
             "ids from 0: read it with ordinate.readers.read(path, first_id=...), or leave n_items "
             "out"
         )
-
-
-def _ids_of(path: Path) -> Numbers:
-    with path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        read_header: Any = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-        _, _, dtype = read_header(file)
-        return Numbers(path, dtype, 3, file.tell())

@@ -44,8 +44,8 @@ class StreamedTriplets(TripletPasses):
 
     @classmethod
     def from_triplets(cls, triplets: TripletFile, backend: str = "auto") -> "StreamedTriplets":
-        """Read the rows where they lie; those that are slow to decode are converted once."""
-        return cls(triplets.quick(), backends.load(backend))
+        """Read the rows where they lie."""
+        return cls(triplets, backends.load(backend))
 
     def __len__(self) -> int:
         return len(self.file)

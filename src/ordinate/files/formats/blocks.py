@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,7 @@ from ordinate.files.formats.text import (
     typed,
     unequal_line,
 )
-from ordinate.files.formats.variables import array_table
+from ordinate.files.formats.variables import array_header, array_table
 
 CHUNK = 1 << 20  # bytes that are read at a time
 HEAD = 4 * SAMPLE_BYTES  # bytes that show how a text is written
@@ -147,7 +147,8 @@ def _lines(shown: str, chunks: Iterator[bytes], size: int, n_lines: int = 1) -> 
                 waiting, n_waiting, n_lines = [], 0, 1
             if n_waiting > size + LONGEST_LINE:
                 raise ReadError(
-                    f"{shown}: a line has more than {in_words(LONGEST_LINE)}: is it a table?"
+                    f"{shown}: a line has more than {in_words(LONGEST_LINE)}. Is it a text table? "
+                    "Its rows must be lines"
                 )
     if n_waiting:
         yield b"".join(waiting)
@@ -308,11 +309,7 @@ def _arrow(path: Path) -> Blocks:
 
 
 def _npy(path: Path) -> Blocks:
-    with path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        read_header: Any = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-        shape, fortran, dtype = read_header(file)
-        offset = file.tell()
+    shape, fortran, dtype, offset = array_header(path)
     if len(shape) != 2 or dtype.hasobject or fortran or not shape[0]:
         return Blocks(
             [path],

@@ -20,7 +20,7 @@ Use = Callable[[Any], Any]
 class NoRowsLeft(Exception):  # noqa: N818, since it is no error
     """A block has no rows left, while others have: there is nothing more to ask of it.
 
-    The argument is the number of rows that it had.
+    As it leaves the readers, it has the number of rows that the block had.
     """
 
 

@@ -57,9 +57,9 @@ def check_quotes(
         # The last field may be open all the same.
         begin = content.rstrip(b"\r\n").rfind(b"\n") + 1
         n_above += content.count(b"\n", 0, begin)
-        list(long_fields(shown, content[begin:], delimiter, n_above))
+        refuse_open_quotes(shown, content[begin:], delimiter, n_above)
         return Breaks("", {})
-    fields = list(long_fields(shown, content, delimiter, n_above))
+    fields = list(_long_fields(shown, content, delimiter, n_above))
     found = [
         (field, cell)
         for field, cell in zip(fields, cells, strict=True)
@@ -81,7 +81,13 @@ def check_quotes(
     return Breaks(note, {cell.text.strip(): f"line {field.line}" for field, cell in found})
 
 
-def long_fields(shown: str, content: bytes, delimiter: str, n_above: int) -> Iterator[LongField]:
+def refuse_open_quotes(shown: str, content: bytes, delimiter: str, n_above: int) -> None:
+    """Raise if a quote is opened and never closed, or is closed within a field."""
+    for _ in _long_fields(shown, content, delimiter, n_above):
+        pass
+
+
+def _long_fields(shown: str, content: bytes, delimiter: str, n_above: int) -> Iterator[LongField]:
     """Yield the fields in quotes that hold line breaks, or raise where a quote has no end."""
     mark = re.escape(delimiter.encode())
     # A quote opens a field where nothing but the end of another is before it.

@@ -15,7 +15,7 @@ from ordinate.files.formats.cells import column_of, normal
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.names import PARTICIPANT
 from ordinate.files.formats.nested import unnested
-from ordinate.files.formats.quotes import check_quotes, long_fields
+from ordinate.files.formats.quotes import check_quotes, refuse_open_quotes
 from ordinate.files.formats.table import Table
 
 DELIMITERS = ("\t", ",", ";", "|", " ")
@@ -206,10 +206,10 @@ def parse_text(
         )
     except pa.ArrowInvalid:
         # A quote may be the reason.
-        list(long_fields(shown, content, form.delimiter, n_above))
+        refuse_open_quotes(shown, content, form.delimiter, n_above)
         raise
     if bad and quoted:
-        list(long_fields(shown, content, form.delimiter, n_above))
+        refuse_open_quotes(shown, content, form.delimiter, n_above)
     return data, len(bad)
 
 

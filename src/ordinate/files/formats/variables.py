@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,14 @@ def read_npy(shown: str, file: Any) -> Table:
             "save an array of numbers or text"
         )
     return array_table(shown, array)
+
+
+def array_header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype, int]:
+    """Return the shape of the array in a file, if it goes by columns, its type and first byte."""
+    with path.open("rb") as file:
+        version = np.lib.format.read_magic(file)
+        read_header: Any = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+        return *read_header(file), file.tell()
 
 
 def read_npz(shown: str, content: bytes, choice: str | None) -> Table:

@@ -130,7 +130,7 @@ class FolderFile(GroupedFile):
             _refuse_missing(path, [f"{name}.npy" for name in arrays])
             for name in set(ARRAYS) - set(arrays):
                 if (path / f"{name}.npy").exists():
-                    raise ValueError(f"{name}.npy is there, of which {ABOUT} knows nothing")
+                    raise ValueError(f"{name}.npy is there, but {ABOUT} does not mention it")
             for name in arrays:
                 self._check_header(name)
             starts = np.empty(self.about.n_items + 1, STARTS)
@@ -162,8 +162,8 @@ def _refuse_missing(folder: Path, names: list[str]) -> None:
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise OSError(
-            f"{folder} is incomplete: {', '.join(missing)} is missing. A folder of the fast layout "
-            "is copied as a whole, or converted again"
+            f"{folder} is incomplete: {', '.join(missing)} is missing. Copy all files of "
+            "a folder in the fast layout, or convert the source again"
         )
 
 

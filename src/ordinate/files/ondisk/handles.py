@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,8 +92,13 @@ class TripletFile(ABC):
         Labels of those to whom the column ``participant`` refers.
     memory_limit : int
         In bytes.
+    source : Fingerprint
+        The files that the triplets came from, where ``files`` are a copy.
+    is_grouped : bool
+        They are in the fast layout; else :meth:`grouped` makes a copy that is.
     """
 
+    is_grouped = False
     n_items: int
     participants: list | None = None
     _items: np.ndarray | None = None
@@ -102,6 +107,7 @@ class TripletFile(ABC):
         self, path: Path, files: Fingerprint, columns: tuple[str, ...], memory_limit: Any
     ) -> None:
         self.path, self.files, self.columns = path, files, columns
+        self.source = files
         self.memory_limit = memory_size(memory_limit)
         self.buffers = Buffers()
         self.sound = False  # a whole pass has found nothing wrong
@@ -193,7 +199,9 @@ class TripletFile(ABC):
             for block in sub_blocks(part, self.block_rows)
         ]
         weight = ("weight",) if self.weighted else ()
-        for block in self._read(parts, self.columns if whole else weight):
+        columns = self.columns if whole else weight
+        read = partial(self._read, columns=columns)
+        for block in in_order(read, parts, workers=READERS, ahead=READERS):
             if not self.sound:
                 self._check(block)
             yield block
@@ -208,8 +216,8 @@ class TripletFile(ABC):
         check_weights(block.weight, where=f"{self.path}: ", first_row=block.start)
 
     @abstractmethod
-    def _read(self, parts: list[Part], columns: tuple[str, ...]) -> Iterator[Block]:
-        """Yield the rows of each part, with some of the columns."""
+    def _read(self, part: Part, columns: tuple[str, ...]) -> Block:
+        """Return the rows of a part, with some of the columns."""
 
     @abstractmethod
     def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
@@ -224,14 +232,6 @@ class TripletFile(ABC):
     @abstractmethod
     def anchor_counts(self) -> np.ndarray:
         """How many rows each item is the anchor of: (n_items,)."""
-
-    def needs_copy(self, *, by_anchor: bool) -> bool:
-        """Whether streaming begins with a copy in the fast layout, in a temporary folder."""
-        return False
-
-    def quick(self) -> "TripletFile":
-        """Return the triplets in a form that is decoded quickly."""
-        return self
 
     def load(self) -> Triplets:
         """Read all rows into memory, with all that goes with them."""
@@ -249,13 +249,18 @@ class TripletFile(ABC):
         if people is not None:
             labels = label_array(self.participants or ())
             if not 0 <= people.min() <= people.max() < len(labels):
-                raise ValueError(f"{self.path} names participants that it does not know")
+                raise ValueError(
+                    f"{self.path} has numbers of participants that it does not know: convert the "
+                    "source again"
+                )
             loaded.participant, loaded.participant_labels = people, labels
         return loaded
 
 
 class GroupedTriplets(TripletFile):
     """Triplets in the fast layout: the rows of every anchor lie together."""
+
+    is_grouped = True
 
     def __init__(
         self, file: GroupedFile, n_items: int | None = None, memory_limit: Any = None
@@ -305,16 +310,13 @@ class GroupedTriplets(TripletFile):
         self.file.read(part.start, {"pairs": pairs, **columns})
         return pairs, columns
 
-    def _read(self, parts: list[Part], columns: tuple[str, ...]) -> Iterator[Block]:
-        def read(cut: Part) -> Block:
-            part, last_block = cut
-            pairs, found = self._read_part(part, columns)
-            rows = self.buffers.take(len(pairs), 3, self.block_rows)
-            rows[:, 1:] = pairs
-            self.buffers.give(pairs)
-            first, last = np.searchsorted(self.starts, [part.start, part.stop - 1], side="right")
-            bounds = np.clip(self.starts[first - 1 : last + 1], part.start, part.stop)
-            rows[:, 0] = np.repeat(np.arange(first - 1, last, dtype=np.uint32), np.diff(bounds))
-            return Block(part.start, rows, found, last_block)
-
-        return in_order(read, parts, workers=READERS, ahead=READERS)
+    def _read(self, part: Part, columns: tuple[str, ...]) -> Block:
+        cut, ends_part = part
+        pairs, found = self._read_part(cut, columns)
+        rows = self.buffers.take(len(pairs), 3, self.block_rows)
+        rows[:, 1:] = pairs
+        self.buffers.give(pairs)
+        first, last = np.searchsorted(self.starts, [cut.start, cut.stop - 1], side="right")
+        bounds = np.clip(self.starts[first - 1 : last + 1], cut.start, cut.stop)
+        rows[:, 0] = np.repeat(np.arange(first - 1, last, dtype=np.uint32), np.diff(bounds))
+        return Block(cut.start, rows, found, ends_part)

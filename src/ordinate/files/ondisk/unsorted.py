@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.threads import in_order
 from ordinate.files.ondisk.files import check_space, fingerprint, read_into
 from ordinate.files.ondisk.grouped import FolderFile
-from ordinate.files.ondisk.handles import READERS, Block, GroupedTriplets, Part, TripletFile
+from ordinate.files.ondisk.handles import Block, GroupedTriplets, Part, TripletFile
 from ordinate.files.ondisk.writing import (
     Rows,
     Whole,
@@ -84,7 +83,6 @@ class PlainTriplets(TripletFile):
         super().__init__(path, files, columns, memory_limit)
         self.arrays, self._items, self.participants = arrays, items, participants
         self.n_items, self._counts, self._ordered = len(anchor_counts), anchor_counts, ordered
-        self.source = files  # what they were read from
 
     def __len__(self) -> int:
         return int(self._counts.sum())
@@ -99,23 +97,16 @@ class PlainTriplets(TripletFile):
         """How many rows each item is the anchor of: (n_items,)."""
         return self._counts
 
-    def _read(self, parts: list[Part], columns: tuple[str, ...]) -> Iterator[Block]:
-        def read(cut: Part) -> Block:
-            part, last = cut
-            rows = self.buffers.take(part.stop - part.start, 3, self.block_rows)
-            self.arrays["rows"].fill(part.start, rows)
-            found = {n: self.arrays[n].read(part.start, part.stop)[:, 0] for n in columns}
-            return Block(part.start, rows, found, last)
-
-        return in_order(read, parts, workers=READERS, ahead=READERS)
+    def _read(self, part: Part, columns: tuple[str, ...]) -> Block:
+        cut, ends_part = part
+        rows = self.buffers.take(cut.stop - cut.start, 3, self.block_rows)
+        self.arrays["rows"].fill(cut.start, rows)
+        found = {name: self.arrays[name].read(cut.start, cut.stop)[:, 0] for name in columns}
+        return Block(cut.start, rows, found, ends_part)
 
     def grouped(self, *, backend: str = "auto") -> tuple[GroupedTriplets, np.ndarray]:
         """Write the rows in the order of their anchors to a temporary folder, once."""
         return self._sorted, self._sorted.starts
-
-    def needs_copy(self, *, by_anchor: bool) -> bool:
-        """Whether rows are wanted by anchor."""
-        return by_anchor
 
     @cached_property
     def _sorted(self) -> GroupedTriplets:

@@ -52,6 +52,7 @@ for _public in (ReadError, Remedy):
 __all__ = ["LAYOUTS", "Layout", "ReadError", "Reading", "Remedy", "read"]
 
 FAST = "fast"  # the layout of ordinate.ondisk, which is none of the following
+IS_FAST = "is in the fast layout, whose rows are triplets already"
 
 LAYOUTS: tuple[Layout, ...] = (
     plain.LAYOUT,
@@ -165,8 +166,8 @@ def read(
         Answers faster than this, in the unit of the file, are dropped.
     merge_labels : bool
         Labels that differ only by case, by blanks, by .0 or by what cannot be seen name one item,
-        which is called as it is first. By default they name different items, and a note tells of
-        them.
+        which is named as it is where it first occurs. By default they name different items, and a
+        note tells of them.
     table : str, optional
         Which one, in a file that holds several: the sheet of a workbook, the variable of a .mat or
         .npz file (``"data.rows"`` for a field of a struct), the file within a zip file.
@@ -198,7 +199,7 @@ def read(
     if grouped is not None:
         usual = read.__kwdefaults__ or {}
         changed = {name: value for name, value in given.items() if value != usual[name]}
-        refuse_options(f"{path} is in the fast layout, as rows alone", changed)
+        refuse_options(f"{path} {IS_FAST}", changed)
         sha256 = sha256_of(grouped.path, grouped.files)
         triplets = GroupedTriplets(grouped).load()
         return Reading(triplets, FAST, len(triplets), len(triplets), [], sha256)
@@ -296,7 +297,7 @@ def refuse_options(what: str, given: Iterable[str]) -> None:
     """Raise if options were given, by these names, that ``what`` leaves nothing to do for."""
     if given:
         names = Message.joined(", ", (Message(Option(name)) for name in given))
-        raise ValueError(Message(f"{what}: ", names, " cannot apply to it"))
+        raise ValueError(Message(f"{what}: ", names, " cannot apply to it; leave that out"))
 
 
 def _first_position(path: str, least: int) -> int:

@@ -11,8 +11,8 @@ import numpy as np
 from ordinate._base.messages import Message, Option, some
 from ordinate.files.formats.cells import WHOLE
 from ordinate.files.formats.errors import ReadError, Remedy
-from ordinate.files.formats.table import Items, Table
-from ordinate.files.formats.table import add as add_counts
+from ordinate.files.formats.item_columns import Items, distinct_items_of, items_of
+from ordinate.files.formats.table import Table, add_counts
 from ordinate.files.readers._layout import Options
 
 PLACES = ("first", "second", "third")
@@ -74,7 +74,7 @@ def chosen(
     could be codes as well.
     """
     table.has_answers = True
-    items = table.distinct_items([*shown, picked], shown=len(shown), answer=len(shown))
+    items = distinct_items_of(table, [*shown, picked], shown=len(shown), answer=len(shown))
     same = items.codes[:, first:-1] == items.codes[:, -1:]
     meaning: Mapping[str, int] | None = None
     if isinstance(options.response, Mapping):
@@ -90,7 +90,7 @@ def chosen(
     else:
         position = _by_code(table, Words.of(table, picked), meaning)
     # Read again, since answers such as "left" among the names make text of numbers.
-    return Chosen(table.items(shown), first + position)
+    return Chosen(items_of(table, shown), first + position)
 
 
 def _all(table: Table, mask: np.ndarray) -> bool:

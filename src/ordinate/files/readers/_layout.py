@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 
 from ordinate._base.endings import IMAGES, stem
 from ordinate._base.messages import Message, Option, some
+from ordinate.data.rows import are_labels
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.item_columns import Items, items_of
 from ordinate.files.formats.names import PARTICIPANT
-from ordinate.files.formats.table import Items, Roles, Table
+from ordinate.files.formats.table import Roles, Table
 
 # Rows that are looked at, and those below which nothing is concluded from all being numbers.
 SAMPLE_ROWS, ENOUGH = 2000, 10
@@ -147,7 +149,7 @@ def participants(table: Table) -> pa.DictionaryArray | None:
     others = [n for n in PARTICIPANT if n in differ]
     if others:
         table.notes.append(f"participants are not read from column {others[0]!r}")
-    items = table.items([table.places({"participant": PARTICIPANT})[0]], exact=True)
+    items = items_of(table, [table.places({"participant": PARTICIPANT})[0]], exact=True)
     unnamed = items.codes[:, 0] < 0
     n_unnamed = table.together("unnamed", int(unnamed.sum()), add)
     if n_unnamed:
@@ -208,7 +210,7 @@ def _labels(table: Table, items: Items, options: Options) -> range | None:
                 " out to take ids as labels",
             )
         )
-    if last - options.first_id >= max(1_000_000, 30 * n_rows):
+    if are_labels(last - options.first_id, n_rows):
         raise ReadError(
             Message(
                 f"{table.path}: ids reach {last:,}, so that almost all items would be in no row; "

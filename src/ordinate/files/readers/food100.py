@@ -15,7 +15,7 @@ def matches(table: Table) -> bool:
 
 def is_food100(table: Table) -> bool:
     """Tell whether the paths are written as in food100's own file."""
-    first, *others = table.cells(0, range(table.data.num_columns))
+    first, *others = table.first_rows(1)[0]
     return first.startswith(FOLDER) and all(cell.startswith(f" {FOLDER}") for cell in others)
 
 

@@ -6,8 +6,9 @@ from ordinate._base.messages import Message, Option
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.item_columns import Items, distinct_items_of
 from ordinate.files.formats.names import THREE, wide_three
-from ordinate.files.formats.table import Items, Roles, Table
+from ordinate.files.formats.table import Roles, Table
 from ordinate.files.readers._choice import chosen
 from ordinate.files.readers._layout import (
     Layout,
@@ -58,11 +59,11 @@ def parse(table: Table, options: Options) -> Triplets:
         )
     if table.header is None:
         first_row_is_data(table, *(way for odd, way in BARE.items() if options.odd in (None, odd)))
-        items = table.distinct_items(_order(table, options.odd))
+        items = distinct_items_of(table, _order(table, options.odd))
     elif table.has({**THREE, **ODD}):
         items = one_of_three(table, options, ODD)
     else:
-        items = table.distinct_items(table.places({**KEPT, **ODD}), answer=2)
+        items = distinct_items_of(table, table.places({**KEPT, **ODD}), answer=2)
     return answers.odd_one_out(*items.columns(), **extras(table, items, options))
 
 

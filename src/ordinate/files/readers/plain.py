@@ -9,10 +9,11 @@ import pyarrow as pa
 from ordinate._base.messages import Message, Option
 from ordinate.data.labels import encode
 from ordinate.data.numbering import distinct, numbered
-from ordinate.data.rows import LARGEST_ID, count_items
+from ordinate.data.rows import LARGEST_ID, are_labels, count_items
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.cells import TRUE
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.item_columns import distinct_items_of, items_of, refuse_repeated
 from ordinate.files.formats.names import ANSWER, WEIGHT, WIDE_PLAIN
 from ordinate.files.formats.table import Table
 from ordinate.files.readers._layout import (
@@ -46,7 +47,7 @@ def parse(table: Table, options: Options) -> Triplets:
     places = table.places(ROLES)
     numbers = _numbers(table, places, options)
     if numbers is None:
-        items = table.distinct_items(places)
+        items = distinct_items_of(table, places)
         _weigh_response(table, options, places)
     weight, answer = table.column(WEIGHT), table.column(ANSWER)
     if weight is not None:
@@ -84,13 +85,13 @@ def _numbers(table: Table, places: list[int], options: Options) -> np.ndarray | 
     if not table.together("complete", not any(c.null_count for c in columns), and_):
         return None
     numbers = np.column_stack([column.cast(pa.int64()).to_numpy() for column in columns])
-    kept = table.refuse_repeated(numbers, lambda i: numbers[i].tolist())
+    kept = refuse_repeated(table, numbers, lambda i: numbers[i].tolist())
     return numbers if kept is None else numbers[kept]
 
 
 def _answers(table: Table) -> Any:
     """Return the answer that each row came from; each of several files may count from 1."""
-    found = table.items(table.places({"answer": ANSWER}), exact=True)
+    found = items_of(table, table.places({"answer": ANSWER}), exact=True)
     table.refuse(found.codes[:, 0] < 0, lambda i: "the answer has no id", "give it one")
     names = np.array([*found.names, None], object)[found.codes[:, 0]]
     if table.files is not None:
@@ -107,7 +108,7 @@ def _weigh_response(table: Table, options: Options, places: list[int]) -> None:
     if place is None or table.header is None:
         return
     name = table.header[place]
-    said = table.items([*places, place])
+    said = items_of(table, [*places, place])
     stands = bool(table.among(table.data.column(place), AS_IT_STANDS).all())
     stands = table.together("stands", stands, and_)
     same = table.together("near", bool((said.codes[:, 3] == said.codes[:, 1]).all()), and_)
@@ -133,7 +134,7 @@ def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
                 f"{table.path}: ", Option("first_id"), f" is {first_id}, but ids begin at {least}"
             )
         )
-    kept = table.refuse_repeated(array, lambda i: array[i].tolist())
+    kept = refuse_repeated(table, array, lambda i: array[i].tolist())
     array = array if kept is None else array[kept]
     if first_id == 0:
         n_items = None if table.board is None else _check_ids(table, array)
@@ -144,13 +145,14 @@ def _array(table: Table, array: np.ndarray, first_id: int) -> Triplets:
 
 def _check_ids(table: Table, array: np.ndarray) -> int:
     """Raise if ids of all blocks are too large for their rows; a block may hold any of the rest."""
-    largest = int(array.max())
-    table.together(
+    too_large = table.together(
         "largest",
-        (largest, len(array)),
+        (int(array.max()), len(array)),
         lambda a, b: (max(a[0], b[0]), a[1] + b[1]),
-        lambda said: None if said[0] < 1_000_000 else count_items(*said) and None,
+        lambda said: said if are_labels(*said) else None,
     )
+    if too_large is not None:
+        count_items(*too_large)
     return LARGEST_ID + 1
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.item_columns import differing
 from ordinate.files.formats.table import Table
 from ordinate.files.readers._layout import Layout, Options, extras
 from ordinate.files.readers.selection import with_query
@@ -20,7 +21,7 @@ def matches(table: Table) -> bool:
 def parse(table: Table, options: Options) -> Triplets:
     """Compare every two items of a ranking."""
     items = with_query(table, [*table.places(QUERY), *table.series(RANKED)])
-    items = table.differing(items, items.codes)
+    items = differing(table, items, items.codes)
     idle = (items.codes[:, 1:] >= 0).sum(axis=1) < 2
     table.drop(idle, "fewer than two items were ranked, which compares nothing")
     lists = [items.row(int(i)) for i in np.flatnonzero(~idle)]

@@ -9,7 +9,8 @@ from operator import or_
 import numpy as np
 
 from ordinate.data.triplets import Triplets
-from ordinate.files.formats.table import Roles, Table, add
+from ordinate.files.formats.item_columns import distinct_items_of, items_of
+from ordinate.files.formats.table import Roles, Table, add_counts
 from ordinate.files.readers._layout import Layout, Options, extras
 from ordinate.files.readers.response import by_winner
 
@@ -39,7 +40,7 @@ def parse(table: Table, options: Options) -> Triplets:
             )
             by_file = False
         return by_winner(table, options, *(files if by_file else (SHOWN, WINNER)))
-    items = table.distinct_items(table.places(DIRECT), answer=1)
+    items = distinct_items_of(table, table.places(DIRECT), answer=1)
     return Triplets.from_columns(
         *items.columns(),
         **extras(table, items, options),
@@ -52,7 +53,7 @@ def _drop_stray(table: Table) -> None:
     _, left, right, winner = (table.words(table.data.column(place)) for place in columns)
     stray = (winner != left) & (winner != right) & (winner != "")
     few = table.together(
-        "stray", (int(stray.sum()), len(stray)), add, lambda n: n[0] <= MOST_STRAY * n[1]
+        "stray", (int(stray.sum()), len(stray)), add_counts, lambda n: n[0] <= MOST_STRAY * n[1]
     )
     if few:
         table.drop(stray, "the winner is neither left nor right")
@@ -64,7 +65,7 @@ def _files(roles: Roles) -> Roles:
 
 def _same_items(table: Table) -> bool:
     """Tell whether each id has one file name and each file name one id."""
-    ids, files = table.items(table.places(SHOWN)), table.items(table.places(_files(SHOWN)))
+    ids, files = items_of(table, table.places(SHOWN)), items_of(table, table.places(_files(SHOWN)))
     codes = np.unique(np.column_stack([ids.codes.ravel(), files.codes.ravel()]), axis=0)
     names = [*ids.names, None], [*files.names, None]
     own = {(names[0][i], names[1][k]) for i, k in codes.tolist()}

@@ -7,8 +7,9 @@ import numpy as np
 
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.item_columns import Items, differing, items_of
 from ordinate.files.formats.names import WIDE_NEAREST
-from ordinate.files.formats.table import Items, Table
+from ordinate.files.formats.table import Table
 from ordinate.files.readers._choice import ITEM, WORDS
 from ordinate.files.readers._choice import chosen as choose
 from ordinate.files.readers._layout import Layout, Options, extras
@@ -72,7 +73,7 @@ def _is_coded(table: Table, options: Options, shown: list[int], picked: int) -> 
     """Tell whether answers are places of items, of which there are two or three: A, B, C."""
     if len(shown) not in WORDS or options.response == ITEM:
         return False
-    codes = table.items([*shown, picked]).codes
+    codes = items_of(table, [*shown, picked]).codes
     named = (codes[:, :-1] == codes[:, -1:]) & (codes[:, -1:] >= 0)
     some = table.together("named", bool(named.any()), or_)
     return options.response is not None or not some
@@ -90,8 +91,8 @@ def _listed(table: Table, shown: list[int]) -> tuple[Items, Screens]:
     chosen, n = table.series(CHOSEN), len(shown)
     table.has_answers = len(chosen) == 1
     items = with_query(table, [*table.places(QUERY), *shown, *chosen])
-    items = table.differing(items, items.codes[:, : 1 + n])
-    items = table.differing(items, items.codes[:, 1 + n :])
+    items = differing(table, items, items.codes[:, : 1 + n])
+    items = differing(table, items, items.codes[:, 1 + n :])
     left, right = items.codes[:, 1 : 1 + n], items.codes[:, 1 + n :]
     foreign = ((right[:, :, None] != left[:, None, :]).all(axis=2) & (right >= 0)).any(axis=1)
     kept = table.refuse(
@@ -107,7 +108,7 @@ def _listed(table: Table, shown: list[int]) -> tuple[Items, Screens]:
 def _ordered(table: Table) -> tuple[Items, Screens]:
     """Read references whose first n_select are the chosen ones."""
     items = with_query(table, [*table.places(QUERY), *table.series(ORDERED)])
-    items = table.differing(items, items.codes)
+    items = differing(table, items, items.codes)
     k = table.numbers(table.column(N_SELECT["n_select"]), "n_select")
     kept = table.refuse(
         ~((k >= 1) & (k == np.floor(k))),
@@ -123,7 +124,7 @@ def _ordered(table: Table) -> tuple[Items, Screens]:
 
 def with_query(table: Table, places: list[int]) -> Items:
     """Read items with gaps; the first, the query, must have a name."""
-    items = table.items(places)
+    items = items_of(table, places)
     idle = (items.codes < 0).all(axis=1)
     table.drop(idle, "no item is named, so that they are no trials")
     items = items.select(~idle)

@@ -4,6 +4,7 @@ import numpy as np
 
 from ordinate.data import answers
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.item_columns import distinct_items_of
 from ordinate.files.formats.names import WIDE_VOTES
 from ordinate.files.formats.table import Table
 from ordinate.files.readers._layout import Layout, Options, extras
@@ -25,7 +26,7 @@ def parse(table: Table, options: Options) -> Triplets:
     else:
         places, counted = _lists(table, "answers", 3), _lists(table, "agreement", 2)
     table.drop(_votes(table, counted).sum(axis=1) == 0, "nobody voted")
-    items = table.distinct_items(places)
+    items = distinct_items_of(table, places)
     votes = _votes(table, counted)
     return answers.votes(
         *items.columns(),

@@ -77,12 +77,12 @@ def nonzero(x):
 
 
 @function
-def expit(x):
-    """1 / (1 + e^-x) to 1e-14.
+def split_power(x):
+    """Return 2^k and 2^r - 1 of e^x = 2^k 2^r, k whole and |r| <= 1/2.
 
-    e^-x = 2^k 2^r, k whole and |r| <= 1/2: a power series for 2^r, and k in the exponent's bits.
+    A power series for 2^r, and k in the exponent's bits.
     """
-    x = -x * LOG2_E
+    x = x * LOG2_E
     x = x if x < 1000.0 else 1000.0
     x = x if x > -1000.0 else -1000.0
     k = np.int64(math.floor(x + 0.5))
@@ -99,9 +99,15 @@ def expit(x):
     power = power * r + SERIES[3]
     power = power * r + SERIES[2]
     power = power * r + SERIES[1]
-    power = power * r + 1.0
     scale = np.int64((k + np.int64(1023)) << np.int64(52)).view(np.float64)
-    return 1.0 / (1.0 + power * scale)
+    return scale, power * r
+
+
+@function
+def expit(x):
+    """1 / (1 + e^-x) to 1e-14."""
+    scale, over = split_power(-x)
+    return 1.0 / (1.0 + (over + 1.0) * scale)
 
 
 @function
@@ -149,15 +155,8 @@ def softplus(x):
 
 
 @function
-def log(x):
-    """Logarithm of a positive normal number to 1e-15, without a branch.
-
-    x = 2^k f with f between sqrt(1/2) and sqrt(2), read off the bits; log f by the same series.
-    """
-    bits = np.float64(x).view(np.int64) - SQRT_HALF_BITS
-    k = bits >> np.int64(52)
-    f = np.int64((bits & MANTISSA_BITS) + SQRT_HALF_BITS).view(np.float64)
-    s = (f - 1.0) / (f + 1.0)
+def log_by_series(s):
+    """Logarithm of f between sqrt(1/2) and sqrt(2) from s = (f - 1) / (f + 1): 2 artanh s."""
     t = s * s
     series = 1 / 19.0
     series = series * t + 1 / 17.0
@@ -169,7 +168,19 @@ def log(x):
     series = series * t + 1 / 5.0
     series = series * t + 1 / 3.0
     series = series * t + 1.0
-    return k * LOG_2 + 2.0 * s * series
+    return 2.0 * s * series
+
+
+@function
+def log(x):
+    """Logarithm of a positive normal number to 1e-15, without a branch.
+
+    x = 2^k f with f between sqrt(1/2) and sqrt(2), read off the bits; log f by its series.
+    """
+    bits = np.float64(x).view(np.int64) - SQRT_HALF_BITS
+    k = bits >> np.int64(52)
+    f = np.int64((bits & MANTISSA_BITS) + SQRT_HALF_BITS).view(np.float64)
+    return k * LOG_2 + log_by_series((f - 1.0) / (f + 1.0))
 
 
 @function
@@ -181,43 +192,7 @@ def log1p(x):
     k = (np.float64(1.0 + x).view(np.int64) - SQRT_HALF_BITS) >> np.int64(52)
     shrunk = np.int64((np.int64(1023) - k) << np.int64(52)).view(np.float64)
     over = x * shrunk + (shrunk - 1.0)
-    s = over / (2.0 + over)
-    t = s * s
-    series = 1 / 19.0
-    series = series * t + 1 / 17.0
-    series = series * t + 1 / 15.0
-    series = series * t + 1 / 13.0
-    series = series * t + 1 / 11.0
-    series = series * t + 1 / 9.0
-    series = series * t + 1 / 7.0
-    series = series * t + 1 / 5.0
-    series = series * t + 1 / 3.0
-    series = series * t + 1.0
-    return k * LOG_2 + 2.0 * s * series
-
-
-@function
-def split_power(x):
-    """e^x = 2^k 2^r, as in :func:`expit`: returns 2^k and 2^r - 1."""
-    x = x * LOG2_E
-    x = x if x < 1000.0 else 1000.0
-    x = x if x > -1000.0 else -1000.0
-    k = np.int64(math.floor(x + 0.5))
-    r = x - k
-    power = SERIES[12]
-    power = power * r + SERIES[11]
-    power = power * r + SERIES[10]
-    power = power * r + SERIES[9]
-    power = power * r + SERIES[8]
-    power = power * r + SERIES[7]
-    power = power * r + SERIES[6]
-    power = power * r + SERIES[5]
-    power = power * r + SERIES[4]
-    power = power * r + SERIES[3]
-    power = power * r + SERIES[2]
-    power = power * r + SERIES[1]
-    scale = np.int64((k + np.int64(1023)) << np.int64(52)).view(np.float64)
-    return scale, power * r
+    return k * LOG_2 + log_by_series(over / (2.0 + over))
 
 
 @function
