@@ -24,6 +24,7 @@ SMALL_PART = 1 << 16  # of triplets with a map
 BLOCK = 1 << 22  # rows that are handed out at a time
 MOST_COPIES = 4  # blocks that are copied at the same time, each to pinned memory
 CONNECTING = 10  # rows per item that should connect all items
+COLLAPSING = 0.7  # share of the rows that is left, from which sorting them pays
 NO_WEIGHT = np.empty(0)
 
 
@@ -135,6 +136,21 @@ class MemoryTriplets(TripletPasses):
             return self
         weight = self.weight[chosen] if self.weighted else self.weight
         return MemoryTriplets(self.rows[chosen], weight, self.n_items, self.backend, self)
+
+    def collapsed(self) -> "MemoryTriplets":
+        """Take equal rows once, by their weight; the store itself where that spares few rows."""
+        n = self.n_items
+        if n**3 >= 2**63:
+            return self
+        anchor, near, far = self.rows.T.astype(np.int64)
+        keys, times = np.unique((anchor * n + near) * n + far, return_counts=True)
+        if len(keys) > COLLAPSING * len(self):
+            return self
+        rows = np.column_stack([keys // n**2, keys // n % n, keys % n]).astype(np.int32)
+        if self.weighted:
+            at = np.searchsorted(keys, (anchor * n + near) * n + far)
+            times = np.bincount(at, self.weight, len(keys))
+        return MemoryTriplets(rows, times.astype(float), n, self.backend, self)
 
     @cached_property
     def counts(self) -> np.ndarray:
