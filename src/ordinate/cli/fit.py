@@ -232,7 +232,7 @@ def report(
     """Say what came out: the record as JSON, or a few lines."""
     import json
 
-    from ordinate.evaluation.metrics import beside_chance
+    from ordinate.evaluation.metrics import in_words, three_way_in_words
 
     if as_json:
         typer.echo(json.dumps({"output": str(folder), **record}, indent=2, ensure_ascii=False))
@@ -255,7 +255,9 @@ def report(
         f"{record['method']} ({record['why']})"
     )
     if held_out is not None:
-        accuracy = beside_chance(held_out["accuracy"], held_out["error"])
+        accuracy = in_words(held_out)
         typer.echo(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
+        if held_out["three_way"]:
+            typer.echo(f"held-out answers: {three_way_in_words(held_out)}")
     written = [name for name in FILES if (folder / name).exists()]
     typer.echo(f"{folder}/: {', '.join(written)}")

@@ -128,7 +128,7 @@ def score(
     """
     import numpy as np
 
-    from ordinate.evaluation.metrics import CHANCE, correct, judge
+    from ordinate.evaluation.metrics import CHANCE, as_plain, correct, judge_fully
 
     embedding = inside(embedding)
     found = _read(embedding)
@@ -144,7 +144,8 @@ def score(
             f"{embedding}: {unknown[:10]}",
             shell.UNREADABLE,
         )
-    judged = judge(correct(found.points, ids[known]), triplets[known])
+    judged = judge_fully(correct(found.points, ids[known]), triplets[known])
+    shown = as_plain(judged)
     origin = _origin(embedding, file)
     record = {
         "accuracy": judged.accuracy,
@@ -152,6 +153,8 @@ def score(
         "chance": CHANCE,
         "triplets": judged.n_triplets,
         "answers": judged.n_answers,
+        "ceiling": shown["ceiling"],
+        "three_way": shown["three_way"],
         "without_place": int(np.isnan(found.points).any(axis=1)[ids[known]].any(axis=1).sum()),
         "left_out": int((~known).sum()),
         "unknown_items": unknown,
@@ -165,11 +168,13 @@ def score(
 
 
 def _tell_score(record: dict[str, Any]) -> None:
-    from ordinate.evaluation.metrics import beside_chance
+    from ordinate.evaluation.metrics import in_words, three_way_in_words
 
-    accuracy = beside_chance(record["accuracy"], record["error"])
+    accuracy = in_words(record)
     of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
     typer.echo(f"{accuracy} of {record['triplets']:,} triplets{of} agree with the map")
+    if record["three_way"]:
+        typer.echo(f"answers: {three_way_in_words(record)}")
     if record["without_place"]:
         typer.echo(
             f"{record['without_place']:,} of them name items without a place, and count as half "
@@ -192,7 +197,7 @@ class Origin(NamedTuple):
 
 def _origin(embedding: Path, file: Path) -> Origin:
     """Compare a file with the one that the record beside a map names as its source."""
-    from ordinate.evaluation.metrics import beside_chance
+    from ordinate.evaluation.metrics import in_words
     from ordinate.study.run_folder import fingerprint, read_record
 
     record = read_record(embedding)
@@ -212,7 +217,7 @@ def _origin(embedding: Path, file: Path) -> Origin:
     held_out = record.get("held_out")
     instead = ""
     if held_out is not None:
-        accuracy = beside_chance(held_out["accuracy"], held_out["error"])
+        accuracy = in_words(held_out)
         instead = f", which is {accuracy} according to run.json"
     return Origin(
         True,

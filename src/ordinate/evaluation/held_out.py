@@ -10,9 +10,11 @@ from sklearn.base import clone
 from ordinate._base.checks import check_whole, random_generator
 from ordinate._base.messages import Message, Option
 from ordinate.data.advice import Problem
+from ordinate.data.summary import Ceiling, ceiling
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import CHANCE, Accuracy, beside_chance, correct, judge
 from ordinate.evaluation.splits import TripletKFold
+from ordinate.evaluation.three_way import ThreeWay, three_way
 
 if TYPE_CHECKING:
     from ordinate.estimators.base import Embedder
@@ -46,6 +48,10 @@ class HeldOut(NamedTuple):
     verdict : str
         "better than chance", "no better than chance" or "too few answers to tell".
     how : str
+    ceiling : Ceiling or None
+        What any map can reach, where questions were asked more than once.
+    three_way : ThreeWay or None
+        How often the map picks the same of three items, where that was asked.
     """
 
     accuracy: float
@@ -55,9 +61,11 @@ class HeldOut(NamedTuple):
     chance: float
     verdict: str
     how: str
+    ceiling: Ceiling | None = None
+    three_way: ThreeWay | None = None
 
     def __str__(self) -> str:
-        return beside_chance(self.accuracy, self.error)
+        return beside_chance(self.accuracy, self.error, self.ceiling and self.ceiling.high)
 
     def problems(self) -> list[Problem]:
         """Return what the verdict means for readers of the map; nothing if all is well."""
@@ -109,8 +117,19 @@ def hold_out(
         return _judge_known(_predictions(estimator, sound, n_fits, generator), sound)
 
     verdict = _verdict(found, of_sound_answers)
-    counts = found.n_triplets, found.n_answers
-    return HeldOut(found.accuracy, found.error, *counts, CHANCE, verdict, how), predicted
+    known = np.isfinite(predicted)
+    judged = HeldOut(
+        found.accuracy,
+        found.error,
+        found.n_triplets,
+        found.n_answers,
+        CHANCE,
+        verdict,
+        how,
+        ceiling(triplets._agreement),
+        three_way(predicted[known], triplets[known]),
+    )
+    return judged, predicted
 
 
 def _plan(folds: int | None, n_rows: int, n_answers: int, unit: str) -> tuple[int, str]:
