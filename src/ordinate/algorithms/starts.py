@@ -30,7 +30,7 @@ from ordinate.passes import TripletStore
 MOST_ITEMS = 1000  # of maps whose starts race on all rows; others race on a small sample, if at all
 MOST_STARTS = 13
 MOST_LIFTS = 10
-AGREEING = 4  # starts that end alike, of several kinds: more would, too
+AGREEING = 8  # starts that end alike, of several kinds: more would, too
 RACE = 200  # triplets per coordinate of the sample that starts race on
 RACE_LEAST = 20_000  # triplets of it
 SCALE_ROWS = 2000  # triplets that tell the scale of a start that races
@@ -172,19 +172,19 @@ class Race:
             found.append(self._from(field, start(), d))
         ended = endings(names, found)
         settled = self._n_alike(found) >= AGREEING
-        ranked = sorted(zip(names, found, strict=True), key=_value)
+        ranked = _ranked(list(zip(names, found, strict=True)))
         if finals and field is not self.store:
             ranked = [
                 (name, self._descend(self.store, f.points, CLOSE))
                 for name, f in _distinct(ranked)[:FINALISTS]
             ]
-            ranked.sort(key=_value)
+            ranked = _ranked(ranked)
         name, best = ranked[0]
         for _ in range(MOST_LIFTS if finals and not settled else 0):
             if self.original.n_passes > LIFTING * plain:
                 break
             lifted = self._lifted(best.points)
-            if lifted.history[-1] < best.history[-1]:
+            if lifted.history[-1] < best.history[-1] - ALIKE / 10:
                 name, best = "lifted", lifted
         return Start(name, best.points, first.gap if name == first.name else np.nan), ended
 
@@ -210,6 +210,7 @@ class Race:
         while True:
             if self.loss.name != "ste":
                 yield "ste", by_ste
+            yield "random", lambda: random(d)
             yield "more dimensions", lambda: random(max(above - 1, d))
             yield "random", lambda: random(d)
 
@@ -250,6 +251,12 @@ class Race:
 
 def _value(ending: tuple[str, Found]) -> float:
     return ending[1].history[-1]
+
+
+def _ranked(ended: list[tuple[str, Found]]) -> list[tuple[str, Found]]:
+    """Sort endings by their loss; those like the best come first, in the order they had."""
+    lowest = min(map(_value, ended))
+    return sorted(ended, key=lambda one: max(_value(one), lowest + ALIKE))
 
 
 def _distinct(ranked: list[tuple[str, Found]]) -> list[tuple[str, Found]]:
