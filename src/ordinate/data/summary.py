@@ -102,9 +102,8 @@ class Summary:
             lines.append(("contradicted", f"{self.n_contradicted:,}", share))
             lines.append(("consistency", f"{self.consistency:.1%}", pairs))
         if self.ceiling is not None:
-            note = (
-                f"  right at most, whatever the map; a perfect one at least {self.consistency:.1%}"
-            )
+            least = f"a perfect one {self.consistency:.1%} or more"
+            note = f"  a map is right at most so often, {least}"
             lines.append(("ceiling", f"{self.ceiling:.1%}", note))
         note = "  parts cannot be placed relative to each other" if self.n_parts > 1 else ""
         lines.append(("connected parts", f"{self.n_parts:,}", note))
