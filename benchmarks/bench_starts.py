@@ -85,6 +85,7 @@ def cell(method: type, d: int, triplets: Triplets, n_starts: int, known: float |
         "plain": plain_runs[0][0] - lowest,
         "ours": ours - lowest,
         "times": seconds / float(np.median([run[1] for run in plain_runs])),
+        "passes": model.n_passes_ / plain_runs[0][2].n_passes_,
         "start": model.init_.name,
         "agree": f"{sum(end.agrees for end in model.starts_)} of {len(model.starts_)}",
     }
@@ -106,9 +107,9 @@ def main() -> None:
         known = json.loads(options.reference.read_text())
     heading(f"Starts, against the best of {options.starts} random ones; losses per answer")
     print(
-        "| set | d | loss | lowest | plain fit | default | its time, plain fits | start | agree |"
+        "| set | d | loss | lowest | plain fit | default | time over plain | passes | start | agree |"
     )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     cells = []
     for name in options.sets or sets:
         triplets = sets[name]()
@@ -120,7 +121,8 @@ def main() -> None:
                 cells.append(row)
                 print(
                     f"| {name} | {d} | {loss} | {row['lowest']:.5f} | {row['plain']:+.5f} | "
-                    f"{row['ours']:+.5f} | {row['times']:.1f} | {row['start']} | {row['agree']} |",
+                    f"{row['ours']:+.5f} | {row['times']:.1f} | {row['passes']:.1f} | "
+                    f"{row['start']} | {row['agree']} |",
                     flush=True,
                 )
                 if options.reference is not None:
