@@ -107,7 +107,7 @@ def main() -> None:
         known = json.loads(options.reference.read_text())
     heading(f"Starts, against the best of {options.starts} random ones; losses per answer")
     print(
-        "| set | d | loss | lowest | plain fit | default | time over plain | passes | start | agree |"
+        "| set | d | loss | lowest | plain | default | time over plain | passes | start | agree |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
     cells = []

@@ -128,13 +128,6 @@ def test_equal_rows_are_taken_once():
     assert few.collapsed() is few
 
 
-def test_a_loss_with_kinks_comes_to_an_end(rugged):
-    for seed in range(4):
-        model = GNMDS(init="random", n_init=1, random_state=seed).fit(rugged)
-        assert model.converged_
-        assert model.n_passes_ < 1500
-
-
 def test_the_command_says_so_where_starts_disagree(tmp_path):
     triplets = sample_triplets(sample_points(60, 2, random_state=0), 150, random_state=0)
     file = tmp_path / "few.csv"

@@ -154,10 +154,7 @@ def minimise(
         decrement = -dot(gradient, direction)
         left = decrement / max(tol * chance, TINY)
         stopped = watch is not None and watch(step, value / total, points, left)
-        # A loss with kinks has decrements that stay large: what steps still gain tells more.
-        recent = total * (history[max(step - REFRESH, 0)] - history[-1])
-        stalled = not loss.is_likelihood and step >= REFRESH and recent <= tol * chance / 2
-        if stalled or decrement <= tol * chance + hidden:
+        if decrement <= tol * chance + hidden:
             return Found(points, step, True, history, stopped)
         if stopped:
             return Found(points, step, False, history, stopped)

@@ -29,7 +29,7 @@ from ordinate.passes import TripletStore
 
 MOST_ITEMS = 1000  # of maps whose starts race on all rows; others race on a small sample, if at all
 MOST_STARTS = 13
-MOST_LIFTS = 10
+MOST_LIFTS = 20
 AGREEING = 8  # starts that end alike, of several kinds: more would, too
 RACE = 200  # triplets per coordinate of the sample that starts race on
 RACE_LEAST = 20_000  # triplets of it
