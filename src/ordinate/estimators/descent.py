@@ -46,7 +46,7 @@ WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
 INITS = ("auto", "spectral", "loe", "random")
-RACE_ROWS = 200_000  # of all samples together that starts race on where rows are not at hand
+RACE_ROWS = 80_000  # of all samples together that starts race on where rows are not at hand
 
 
 class GradientEmbedder(Embedder):
