@@ -46,7 +46,8 @@ WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
 INITS = ("auto", "spectral", "loe", "random")
-RACE_ROWS = 80_000  # of all samples together that starts race on where rows are not at hand
+MOST_ELSEWHERE = 3  # starts that race where rows are not at hand, in a file or on a device
+RACE_ROWS = 80_000  # of all samples together that starts race on there
 
 
 class GradientEmbedder(Embedder):
@@ -256,8 +257,10 @@ class GradientEmbedder(Embedder):
         """How many starts may race: where rows are not at hand, as many as cost little."""
         if isinstance(store, MemoryTriplets) and store.n_items <= MOST_ITEMS:
             return MOST_STARTS
-        rows = min(len(store), max(RACE * size, RACE_LEAST)) if loss.is_likelihood else len(store)
-        return int(np.clip(RACE_ROWS // rows, 1, MOST_STARTS))
+        if not loss.is_likelihood:
+            return 1  # hinges need all rows
+        rows = min(len(store), max(RACE * size, RACE_LEAST))
+        return int(np.clip(RACE_ROWS // rows, 1, MOST_ELSEWHERE))
 
     def _try_all(
         self,
