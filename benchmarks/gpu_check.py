@@ -10,7 +10,15 @@ from collections.abc import Iterator
 import numpy as np
 from _gpu import heading, landmark_columns, torch, uniform_triplets
 
-from ordinate import LOE, STE, Triplets, deterministic, sample_points, sample_triplets
+from ordinate import (
+    LOE,
+    STE,
+    PowerEmbedding,
+    Triplets,
+    deterministic,
+    sample_points,
+    sample_triplets,
+)
 from ordinate.algorithms.landmark import loe_of_columns
 from ordinate.algorithms.optimise import minimise
 from ordinate.kernels import formulas, losses, noise
@@ -117,6 +125,9 @@ def every_loss() -> Iterator[losses.Loss]:
                 for row in (link, penalty)
             ]
             yield losses.Loss(f"{link.name}, {penalty.name}", link, penalty, *shapes, margin=0.3)
+    for power, lapse in ((0.0, 0.02), (1e-9, 0.02), (-0.5, 0.02), (0.5, 0.0)):
+        loss = losses.get("power", power=power, slope=2.5, lapse=lapse)
+        yield loss._replace(name=f"power {power:g}, lapse {lapse:g}")
 
 
 def triplet_kernels() -> None:
@@ -145,6 +156,11 @@ def triplet_kernels() -> None:
                         twin, exact = torch_.loss_sums(rows, w, points.double(), loss)
                         errors += [abs(value - twin) / twin, difference(gradient, exact)]
             report(f"loss_sums {loss.name} {single}", max(errors), tolerance)
+            if loss.shape and loss.is_likelihood:
+                found = triton_.shape_sums(ids, weights[1], points, loss)
+                twins = torch_.shape_sums(ids, weights[1], points.double(), loss)
+                errors = [difference(*pair) for pair in zip(found[1:], twins[1:], strict=True)]
+                report(f"shape_sums {loss.name} {single}", max(errors), tolerance)
     vectors = torch.from_numpy(rng.normal(size=(n, 8))).cuda().float()
     errors = [
         difference(
@@ -167,6 +183,7 @@ def whole_fits() -> None:
         ("LOE thurstone", LOE(noise="thurstone"), about),
         ("STE", STE(tol=1e-8, random_state=0), uniform),
         ("STE tol=1e-4", STE(random_state=0), uniform),
+        ("PowerEmbedding", PowerEmbedding(slope=2, random_state=0), uniform),
     ]:
         here = model.fit(data).embedding_
         there = model.set_params(device="cuda").fit(data)
@@ -222,6 +239,8 @@ def sent_in_blocks() -> None:
             loss = losses.get(name)
             pairs.append((blocked.loss(at, loss)[1], resident.loss(at, loss)[1]))
             pairs += zip(blocked.curvature(at, loss), resident.curvature(at, loss), strict=True)
+            if loss.shape:
+                pairs += zip(blocked.shape(at, loss)[1:], resident.shape(at, loss)[1:], strict=True)
         report(f"triplets in blocks{kind}", max(difference(*pair) for pair in pairs), 1e-11)
 
 

@@ -14,5 +14,9 @@ class HostTriplets(DeviceTriplets):
     def curvature(self, points, loss):
         return tuple(map(on_host, super().curvature(torch.from_numpy(points), loss)))
 
+    def shape(self, points, loss):
+        value, *sums = super().shape(torch.from_numpy(points), loss)
+        return value, *map(on_host, sums)
+
     def similarity(self, vectors):
         return on_host(super().similarity(torch.from_numpy(vectors)))

@@ -18,6 +18,7 @@ from ordinate import (
     STE,
     TSTE,
     GNMDSKer,
+    PowerEmbedding,
     STEKer,
     STEProj,
     Triplets,
@@ -27,7 +28,7 @@ from ordinate import (
 )
 from ordinate.cli.fit import plain
 
-GRADIENT = [STE, TSTE, CKL, GNMDS, SOE]
+GRADIENT = [STE, TSTE, CKL, PowerEmbedding, GNMDS, SOE]
 KERNEL = [STEKer, STEProj, GNMDSKer]
 
 

@@ -49,7 +49,7 @@ def test_columns_are_found_by_name(tmp_path):
     reading = read(tmp_path)
     assert named(reading.triplets) == ["a|b|c", "c|a|b", "a|c|b", "b|a|c"]
     assert participants(reading) == ["1", "2", "3", "4"]
-    assert reading.notes[0] == "columns that few files have are not read: ['remark']"
+    assert reading.notes[0] == "columns that few files have are not read: remark"
     # Numbers are numbers in all formats.
     for path in tmp_path.iterdir():
         path.unlink()

@@ -210,38 +210,42 @@ def test_a_file_larger_than_memory_is_streamed_or_refused_but_never_cut(named, t
     people = Triplets(named.rows, items=LABELS, participant=np.arange(900) % 3)
     path = PATHS["CSV"](people, tmp_path)
     streamed = open_source(path, memory_limit="20kB")
-    assert (streamed.layout, streamed.stored.path) == ("streamed", path)
-    assert "without answers and participants" in streamed.notes[0]
+    assert (streamed.layout, streamed.stored.path) == ("plain", path)
+    assert "too many triplets for the memory limit: 14.1 KiB of" in streamed.notes[-1]
+    assert streamed.triplets.load().participant.tolist() == people.participant.tolist()
     with pytest.raises(MemoryError, match="900 rows, too many for a memory limit of 19.5 KiB"):
         open_source(path, memory_limit="20kB", stream=False)
-    # Its rows fit, but not all that it holds: what is not streamed keeps the participants.
-    assert open_source(path, memory_limit="50kB", stream=False).load().participant is not None
-    assert open_source(path, memory_limit="50kB").load().participant is None
-    handle = ordinate.open_triplets(path, memory_limit=900 * 12 - 1)
+    # Its triplets fit into memory, but not the file: it is read in blocks, and means the same.
+    for stream in (True, False):
+        loaded = open_source(path, memory_limit="60kB", stream=stream)
+        assert loaded.triplets.participant.tolist() == people.participant.tolist()
+        assert loaded.sha256 == open_source(path).sha256
+    handle = ordinate.open_triplets(path, memory_limit=900 * 16 - 1)
     with pytest.raises(MemoryError, match="STE, GNMDS and LOE stream them"):
         as_triplets(handle)
-    assert len(as_triplets(ordinate.open_triplets(path, memory_limit=900 * 12))) == 900
+    assert len(as_triplets(ordinate.open_triplets(path, memory_limit=900 * 16))) == 900
 
 
 def test_a_file_larger_than_memory_is_checked_as_it_is_opened(tmp_path):
     path = tmp_path / "bad.csv"
     path.write_text("anchor,near,far\n" + "a,b,c\n" * 100 + "a,b,\n")
-    with pytest.raises(OSError, match=r"bad\.csv cannot be read.*far is empty in some rows"):
+    with pytest.raises(readers.ReadError, match=r"bad\.csv, line 102: an item has no name"):
         open_source(path, memory_limit="1kB")
     np.save(tmp_path / "bad.npy", np.tile([[0, 1, -2]], (100, 1)))
     path = tmp_path / "bad.npy"
-    with pytest.raises(readers.ReadError, match=r"bad\.npy: row 0 .*negative id"):
+    with pytest.raises(readers.ReadError, match=r"bad\.npy: .* positions from 0, but one is -2"):
         open_source(path, memory_limit="1kB")
 
 
 def test_options_of_reading_apply_to_files_that_are_read(named, tmp_path):
     with pytest.raises(ValueError, match="are no file: layout, odd cannot apply to it"):
         open_source(named, layout="plain", odd="last")
-    for kind, what in (("fast folder", "in the fast layout"), ("CSV", "too large to be read")):
-        path = PATHS[kind](named, tmp_path)
-        with pytest.raises(ValueError, match=f"{what}.*drop cannot apply"):
-            open_source(path, memory_limit="20kB", drop="repeated")
-    assert open_source(path, drop="repeated").layout == "plain"
+    path = PATHS["fast folder"](named, tmp_path)
+    with pytest.raises(ValueError, match="in the fast layout.*drop cannot apply"):
+        open_source(path, memory_limit="20kB", drop="repeated")
+    path = PATHS["CSV"](named, tmp_path)
+    for limit in (None, "20kB"):
+        assert open_source(path, memory_limit=limit, drop="repeated").layout == "plain"
 
 
 def test_a_limit_that_is_none_is_refused_for_every_file(named, tmp_path):
@@ -293,7 +297,7 @@ def calls(monkeypatch):
 
     for place, name in (
         (_files, "load"),
-        (inputs, "open_plain"),
+        (inputs, "open_blocks"),
         (inputs, "read"),
         (triplets, "questions"),
         (triplets, "agreement"),
@@ -307,7 +311,7 @@ def calls(monkeypatch):
 @pytest.mark.parametrize("kind", ["CSV", "Parquet"])
 def test_no_work_is_done_twice(kind, named, run, tmp_path, calls):  # noqa: F811
     path = PATHS[kind](named, tmp_path)
-    once = {"load": 1, "open_plain": 1, "read": 1, "questions": 1, "agreement": 1, "summarise": 1}
+    once = {"load": 1, "open_blocks": 1, "read": 1, "questions": 1, "agreement": 1, "summarise": 1}
     run("check", path)
     assert calls == once
     calls.clear()

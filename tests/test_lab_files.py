@@ -158,7 +158,7 @@ def test_rows_and_responses_of_two_variables_are_one_table(ending, tmp_path):
         savemat(path, variables)
     reading = pasted(path, "'response': 'y'", "'1': 'first'")
     assert right(reading.triplets, lambda k: NAMES[k - 1]) == 1
-    assert "read: ['X', 'y']; not read: ['seed']" in reading.notes
+    assert "read: X, y; not read: seed" in reading.notes
 
 
 def test_psiz_has_the_query_and_the_selected_first(tmp_path):
@@ -383,7 +383,7 @@ def test_a_matrix_of_something_else_is_no_column(tmp_path):
     variables = dict(zip(("anchor", "near", "far"), map(np.array, columns), strict=True))
     np.savez(tmp_path / "a.npz", points=np.zeros((200, 2)), **variables)
     reading = read(tmp_path / "a.npz")
-    assert "not read: ['points']" in reading.notes[0]
+    assert "not read: points" in reading.notes[0]
     assert right(reading.triplets) == 1
 
 

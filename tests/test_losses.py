@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from sklearn.base import clone
 
-from ordinate import CKL, GNMDS, SOE, STE, TSTE, procrustes_error, sample_points
+from ordinate import CKL, GNMDS, SOE, STE, TSTE, PowerEmbedding, procrustes_error, sample_points
 from ordinate import sample_triplets as sample
 from ordinate._base.device import TORCH_CPU
 from ordinate.data.triplets import Triplets
@@ -17,6 +17,7 @@ LOSSES = {
     "probit": losses.get("probit"),
     "tste": losses.get("tste", alpha=1.5),
     "ckl": losses.get("ckl", mu=0.1),
+    "power": losses.get("power", power=0.4, slope=1.3, lapse=0.05),
     "gnmds": losses.get("gnmds", margin=1.0),
     "soe": losses.get("soe", margin=0.3),
 }
@@ -25,6 +26,7 @@ ESTIMATORS = {
     "probit": STE(noise="thurstone"),
     "tste": TSTE(),
     "ckl": CKL(),
+    "power": PowerEmbedding(slope=2),
     "gnmds": GNMDS(),
     "soe": SOE(),
 }
@@ -71,6 +73,52 @@ def test_gradients_are_finite_differences(loss, backend, weighted):
     assert gradient.ravel() == pytest.approx(differences, abs=2e-5 * max(1, abs(value)))
 
 
+SHAPED = [name for name, loss in LOSSES.items() if loss.shape]
+
+
+def with_shape(loss, numbers):
+    n = len(loss.link_shape)
+    return loss._replace(link_shape=tuple(numbers[:n]), penalty_shape=tuple(numbers[n:]))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", SHAPED)
+def test_derivatives_by_shape_are_finite_differences(name, backend, weighted):
+    triplets, points = problem(weighted=weighted)
+    store, loss = store_of(triplets, backend), LOSSES[name]
+    value, gradient, by_shape, information = store.shape(points, loss)
+    expected, expected_gradient = store.loss(points, loss)
+    assert value == expected
+    assert np.array_equal(gradient, expected_gradient)
+    assert information.shape == (len(loss.shape),) * 2
+    for k, number in enumerate(loss.shape):
+        moved = [
+            with_shape(loss, [*loss.shape[:k], number + step, *loss.shape[k + 1 :]])
+            for step in (1e-5, -1e-5)
+        ]
+        up, down = (store.loss(points, other)[0] for other in moved)
+        assert by_shape[k] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", SHAPED)
+def test_the_information_of_shape_numbers_is_that_of_the_questions(name, backend):
+    """Squares of the derivatives, expected over both answers to each question."""
+    triplets, points = problem(m=60)
+    loss, swapped = LOSSES[name], triplets.rows[:, [0, 2, 1]]
+    expected = np.zeros((len(loss.shape),) * 2)
+    for row, other, w in zip(triplets.rows, swapped, triplets.weight, strict=True):
+        for answer in (row, other):
+            store = store_of(Triplets([answer], n_items=9), "numpy")
+            value, _, g, _ = store.shape(points, loss)
+            expected += w * np.exp(-value) * np.outer(g, g)
+    assert np.linalg.eigvalsh(expected)[0] > 0
+    for rows in (triplets.rows, swapped):  # whatever the answers
+        store = store_of(Triplets(rows, n_items=9, weight=triplets.weight), backend)
+        assert store.shape(points, loss)[3] == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 10])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("backend", BACKENDS[1:])
@@ -85,6 +133,10 @@ def test_all_kernels_agree_with_the_plain_ones(loss, d, weighted, backend):
             fast.curvature(scale * points, loss), plain.curvature(scale * points, loss), strict=True
         ):
             assert block == pytest.approx(twin_block, rel=1e-9, abs=1e-10 * np.abs(block).max())
+        found, twins = fast.shape(scale * points, loss), plain.shape(scale * points, loss)
+        for sums, twin in zip(found, twins, strict=True):
+            largest = np.abs(twin).max(initial=0)
+            assert sums == pytest.approx(twin, rel=1e-9, abs=max(1e-10 * largest, 1e-12))
     vectors = np.random.default_rng(1).normal(size=(30, 8)).astype(np.float32)
     assert fast.similarity(vectors) == pytest.approx(plain.similarity(vectors), abs=1e-2)
 
@@ -131,8 +183,9 @@ def test_weights_count_as_repeats(loss, backend):
     assert once.total == often.total
     assert once.loss(points, loss)[0] == pytest.approx(often.loss(points, loss)[0], rel=1e-12)
     assert once.loss(points, loss)[1] == pytest.approx(often.loss(points, loss)[1], rel=1e-9)
-    for a, b in zip(once.curvature(points, loss), often.curvature(points, loss), strict=True):
-        assert a == pytest.approx(b, rel=1e-9, abs=1e-9)
+    for one, other in ((once.curvature, often.curvature), (once.shape, often.shape)):
+        for a, b in zip(one(points, loss), other(points, loss), strict=True):
+            assert a == pytest.approx(b, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("backend", BACKENDS[1:])
@@ -170,8 +223,7 @@ def planted(truth, loss, m, seed=0):
     near, far = ((truth[rows[:, [0, 0]]] - truth[rows[:, 1:]]) ** 2).sum(axis=2).T
     wrong = np.zeros(m, bool)
     if loss.is_likelihood:
-        # The penalty is minus the logarithm of the probability.
-        wrong = rng.random(m) > np.exp(-loss.penalty.value(loss.argument(near, far)))
+        wrong = rng.random(m) > loss.probability(near, far)
     return np.where(wrong[:, None], rows[:, [0, 2, 1]], rows)
 
 
@@ -204,3 +256,4 @@ def test_coinciding_points_cost_no_nan(loss, backend):
         assert np.isfinite(value)
         assert np.isfinite(gradient).all()
         assert all(np.isfinite(block).all() for block in store.curvature(place, loss))
+        assert all(np.isfinite(sums).all() for sums in store.shape(place, loss))

@@ -25,7 +25,13 @@ FOLDER = Path(__file__).parent / "fixtures"
 
 # File, options, layout, rows as labels, what the notes begin with.
 FIXTURES = [
-    ("plain.csv", {}, "plain", ["007|oak, old|NA", "oak, old|NA|007", "NA|007|oak, old"], []),
+    (
+        "plain.csv",
+        {},
+        "plain",
+        ["007|oak, old|NA", "oak, old|NA|007", "NA|007|oak, old"],
+        ["an item is called 'NA'"],
+    ),
     ("plain_blanks.csv", {}, "plain", ["3|1|2", "1|3|2"], []),
     ("bare.txt", {"layout": "plain"}, "plain", ["1|2|3", "2|3|1", "3|1|2"], []),
     (
@@ -122,7 +128,7 @@ FIXTURES = [
         "selection_ranked.csv",
         {},
         "selection",
-        ["1|2|4", "1|2|5", "1|3|4", "1|3|5", "2|3|5", "2|4|5", "1|2|3"],
+        ["1|2|4", "1|2|5", "1|3|4", "1|3|5", "1|2|3", "2|3|5", "2|4|5"],
         [],
     ),
     (
@@ -272,7 +278,7 @@ def test_participants_times_and_weights_are_kept():
     votes = read(FOLDER / "votes.json").triplets
     assert (votes.weight.tolist(), votes.answer.tolist()) == ([2, 1, 4], [0, 1, 1])
     ranked = read(FOLDER / "selection_ranked.csv").triplets
-    assert ranked.answer.tolist() == [0, 0, 0, 0, 1, 1, 0]
+    assert ranked.answer.tolist() == [0, 0, 0, 0, 0, 1, 1]
     assert read(FOLDER / "next.csv").triplets.participant_labels.tolist() == [11, 12]
 
 
@@ -504,7 +510,7 @@ BAD = [
     ("query,rank_1,rank1,rank_2\nq,a,b,c\n", {}, "column 'rank1' occurs twice"),
     ("anchor,near,near,far\n1,2,2,3\n", {}, "column 'near' occurs twice"),
     ("anchor,first,second,votes_first,votes_second\n1,2,3,-1,2\n", {}, "the votes are"),
-    ("query,shown_1,shown_2,chosen_1\nq,a,b,c\n", {}, "not among those shown"),
+    ("query,shown_1,shown_2,chosen_1\nq,a,b,c\n", {}, "the answer is .c., not one of"),
     ("query,shown_1,shown_2,chosen_1\nq,a,a,a\n", {}, "names an item twice"),
     ("query,shown_1,shown_2,chosen_1\n,a,b,a\n", {}, "there is no query"),
     ("query,reference_1,reference_2,n_select\nq,a,b,0\n", {}, "n_select is 0"),

@@ -16,6 +16,7 @@ from ordinate import (
     STE,
     TSTE,
     GNMDSKer,
+    PowerEmbedding,
     STEKer,
     STEProj,
     TripletKFold,
@@ -25,7 +26,7 @@ from ordinate import (
     sample_triplets,
 )
 
-ESTIMATORS = [LOE, STE, TSTE, CKL, GNMDS, SOE, STEKer, STEProj, GNMDSKer]
+ESTIMATORS = [LOE, STE, TSTE, CKL, PowerEmbedding, GNMDS, SOE, STEKer, STEProj, GNMDSKer]
 
 
 @pytest.fixture(scope="module")

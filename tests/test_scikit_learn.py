@@ -27,6 +27,7 @@ from ordinate import (
     STE,
     TSTE,
     GNMDSKer,
+    PowerEmbedding,
     STEKer,
     STEProj,
     Triplets,
@@ -38,7 +39,7 @@ QUICK = {"max_iter": 20, "tol": 1e-2}
 SEEDED = {"random_state": 0, "n_init": 1, **QUICK}
 MODELS = [
     LOE(),
-    *(method(**SEEDED) for method in (STE, TSTE, CKL, GNMDS, SOE)),
+    *(method(**SEEDED) for method in (STE, TSTE, CKL, PowerEmbedding, GNMDS, SOE)),
     *(method(**QUICK) for method in (STEKer, STEProj, GNMDSKer)),
 ]
 

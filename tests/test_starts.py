@@ -85,7 +85,7 @@ def test_the_first_stays_among_equals():
 
 def test_lifting_leaves_a_local_optimum(rugged):
     store, loss = MemoryTriplets.from_triplets(rugged), losses.get("ste")
-    race = Race(store, loss, np.random.default_rng(0), store, regularization=0.0, max_iter=200)
+    race = Race(store, loss, np.random.default_rng(0), regularization=0.0, max_iter=200)
     ends = [
         minimise(store, loss, np.random.default_rng(seed).normal(size=(21, 2)), tol=1e-3)
         for seed in range(6)

@@ -162,10 +162,15 @@ def test_passes_over_triplets_are_those_of_the_plain_kernels(triplets_in, blocks
         twins = numpy_.curvature_sums(rows, weight, POINTS, loss)
         for block, twin in zip(found, twins, strict=True):
             assert block == pytest.approx(twin, rel=1e-9, abs=1e-9)
+        found = asked(lambda x, loss=loss: store.shape(x, loss), POINTS, like=like)
+        twins = numpy_.shape_sums(rows, weight, POINTS, loss)
+        for sums, twin in zip(found, twins, strict=True):
+            assert sums.shape == np.shape(twin)
+            assert sums == pytest.approx(twin, rel=1e-9, abs=1e-9)
     product = asked(store.similarity, VECTORS, like=like)
     twin = numpy_.similarity_sums(rows, weight, VECTORS.astype(float))
     assert product == pytest.approx(twin, rel=1e-5, abs=1e-3)
-    assert store.n_passes == 2 * len(losses.NAMES) + 1
+    assert store.n_passes == 3 * len(losses.NAMES) + 1
 
 
 @pytest.mark.parametrize("rows", [[[0, 1, 2]], [[4, 0, 2]]])
@@ -228,11 +233,13 @@ def test_samples_of_triplets(triplets_in, kind, blocks, weighted):
 
 def test_sums_over_triplets_on_any_number_of_threads(triplets_in, blocks):
     store, loss = triplets_in(some_triplets(weighted=True)), losses.get("ste")
+    power = losses.get("power", power=0.3, lapse=0.1)
     found = []
     for number in (1, 2, 3):
         with threads(number):
             sums = asked(lambda x: store.loss(x, loss), POINTS, like=store.counts)
             sums += asked(lambda x: store.curvature(x, loss), POINTS, like=store.counts)
+            sums += asked(lambda x: store.shape(x, power), POINTS, like=store.counts)
             found.append([*sums, asked(store.similarity, VECTORS, like=store.counts)])
     for other in found[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
@@ -246,7 +253,7 @@ def test_files_are_summed_as_memory_is_bit_for_bit(name, tmp_path, monkeypatch):
     table, loss, f = some_triplets(), losses.get("ckl"), noise.get("btl")
     landmarks = np.arange(0, N - 2, 3)
     here, there = (triplet_store(kind, table, tmp_path) for kind in ("memory", name))
-    for method in (here.loss, here.curvature):
+    for method in (here.loss, here.curvature, here.shape):
         found = getattr(there, method.__name__)(POINTS, loss)
         assert all(np.array_equal(a, b) for a, b in zip(method(POINTS, loss), found, strict=True))
     assert np.array_equal(here.similarity(VECTORS), there.similarity(VECTORS))

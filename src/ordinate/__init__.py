@@ -5,17 +5,30 @@ Every public name loads on first use, so that importing the package stays cheap.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as type checkers know it; to import typing takes longer than all else here
 if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table below
+    from typing import Any
+
     from ordinate._base.arrays import deterministic
     from ordinate._base.threads import threads
     from ordinate.algorithms.landmark_choice import n_landmarks
     from ordinate.algorithms.pairwise import rank_items
     from ordinate.data import advice, answers, simulate
-    from ordinate.data.simulate import sample_points, sample_triplets
+    from ordinate.data.simulate import Power, sample_points, sample_triplets
     from ordinate.data.triplets import Triplets
-    from ordinate.estimators import CKL, GNMDS, LOE, SOE, STE, TSTE, GNMDSKer, STEKer, STEProj
+    from ordinate.estimators import (
+        CKL,
+        GNMDS,
+        LOE,
+        SOE,
+        STE,
+        TSTE,
+        GNMDSKer,
+        PowerEmbedding,
+        STEKer,
+        STEProj,
+    )
     from ordinate.estimators.saving import load
     from ordinate.evaluation import metrics
     from ordinate.evaluation.metrics import align, procrustes_error, purity, triplet_error
@@ -35,9 +48,20 @@ _HOMES = {
     "algorithms.landmark_choice": ("n_landmarks",),
     "algorithms.pairwise": ("rank_items",),
     "data": ("advice", "answers", "simulate"),
-    "data.simulate": ("sample_points", "sample_triplets"),
+    "data.simulate": ("Power", "sample_points", "sample_triplets"),
     "data.triplets": ("Triplets",),
-    "estimators": ("CKL", "GNMDS", "LOE", "SOE", "STE", "TSTE", "GNMDSKer", "STEKer", "STEProj"),
+    "estimators": (
+        "CKL",
+        "GNMDS",
+        "LOE",
+        "SOE",
+        "STE",
+        "TSTE",
+        "GNMDSKer",
+        "PowerEmbedding",
+        "STEKer",
+        "STEProj",
+    ),
     "estimators.saving": ("load",),
     "evaluation": ("metrics",),
     "evaluation.metrics": ("align", "procrustes_error", "purity", "triplet_error"),
@@ -53,7 +77,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOME_OF:
         raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
     home = import_module(f"ordinate.{_HOME_OF[name]}")

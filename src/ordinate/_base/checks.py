@@ -8,6 +8,8 @@ import numpy as np
 
 from ordinate._base.messages import Message, Option
 
+WEIGHTS = (1e-12, 1e12)  # of a row, least and largest
+
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise if ``value`` is not one of the words allowed."""
@@ -29,19 +31,36 @@ def check_whole(name: str, value: Any, *, least: int = 1, most: int | None = Non
 
 
 def check_number(
-    name: str, value: Any, *, least: float | None = None, above: float | None = None
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float = np.inf,
 ) -> float:
     """Return ``value`` as a float, or raise if it is not a finite number in the range."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
     low = -np.inf if least is None else least
-    if not number or not low <= value < np.inf or (above is not None and value <= above):
+    if not number or not low <= value < below or (above is not None and value <= above):
         limit = f"of at least {least:g}" if above is None else f"above {above:g}"
+        limit += f" and below {below:g}" if below < np.inf else ""
         raise ValueError(_about(name, f" must be a number {limit}; got {value!r}"))
     return float(value)
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Raise if an array has masked values, which would count as any others."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        masked = np.array(values.mask).reshape(len(values), -1).any(axis=1)
+        raise ValueError(
+            f"{name}: row {masked.argmax()} has masked values ({masked.sum():,} such rows of "
+            f"{len(values):,}); leave those rows out, as np.ma.compress_rows does"
+        )
+
+
 def check_points(name: str, points: Any) -> np.ndarray:
     """Return coordinates as a finite float array (n, d), or raise naming the first bad row."""
+    refuse_masked(name, points)
     try:
         array = np.asarray(points, dtype=float)
     except (TypeError, ValueError) as error:
@@ -59,10 +78,29 @@ def check_points(name: str, points: Any) -> np.ndarray:
 
 def check_length(name: str, values: Sequence | np.ndarray, n_rows: int) -> np.ndarray:
     """Return ``values`` as a one-dimensional array with one entry per row, or raise."""
+    refuse_masked(name, values)
     array = np.asarray(values)
     if array.shape != (n_rows,):
         raise ValueError(
             f"{name} must have one value per row: {n_rows:,} rows, but its shape is {array.shape}"
+        )
+    return array
+
+
+def check_weights(weight: Any, *, where: str = "", first_row: int = 0) -> np.ndarray:
+    """Return weights of consecutive rows as floats, or raise naming the first bad one.
+
+    What is far from any number of observations would get lost in sums, or swallow all others.
+    """
+    low, high = WEIGHTS
+    array = np.asarray(weight).astype(float)
+    bad = ~((array >= low) & (array <= high))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"{where}weights must be from {low:g} to {high:g}: row {first_row + row} has "
+            f"{array[row]:g} ({bad.sum():,} such rows); drop rows that count for nothing, and "
+            "multiply all weights by a number if they are too large or too small"
         )
     return array
 
@@ -73,6 +111,7 @@ def check_responses(y: Any, n_rows: int) -> np.ndarray:
     +1 and True say that the second item of the row is nearer to the first, -1 and False that the
     third is: cblearn's convention, and what ``predict`` returns.
     """
+    refuse_masked("y", y)
     array = np.asarray(y)
     if array.shape != (n_rows,):
         raise ValueError(
@@ -116,6 +155,7 @@ def check_integers(name: str, values: Any) -> np.ndarray:
     """Return an array of integers; floats must be whole, and the first that is not is named."""
     if hasattr(values, "tocsr"):
         raise TypeError(f"{name} must be a dense array; sparse ones are not taken: X.toarray()")
+    refuse_masked(name, values)
     array = np.asarray(values)
     if array.dtype.kind in "iu":
         return array

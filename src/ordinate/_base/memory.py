@@ -80,7 +80,7 @@ def memory_size(limit: int | str | None) -> int:
     found = re.fullmatch(r"\s*([0-9.]+)\s*(|[kmg]i?)b?\s*", str(limit).lower())
     try:
         size = int(float(found[1]) * units[found[2]]) if found else 0
-    except ValueError:
+    except (ValueError, OverflowError):
         size = 0
     if size <= 0:
         raise ValueError(

@@ -1,7 +1,17 @@
 """Messages that name options as data: Python and the command line each spell them in their way."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable
+from itertools import islice
 from typing import Any, NamedTuple
+
+LONGEST_NAME = 60  # characters of a name in a message
+LONGEST_WORD = 1000  # characters; paths are hardly ever longer
+LONGEST = 5000  # of a message
+LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
+# What moves the cursor, changes colours or turns the order of letters around, and halves of
+# characters, which cannot be written.
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Option(NamedTuple):
@@ -67,6 +77,45 @@ class Message(str):
     def spelled(self, spell: Callable[[Option], str]) -> str:
         """Return the text with each option as ``spell`` writes it."""
         return "".join(spell(part) if isinstance(part, Option) else part for part in self.parts)
+
+
+def some(names: Collection[Any], most: int = 10) -> str:
+    """Return names for a message, a few of many; long ones are cut, odd ones quoted.
+
+    Examples
+    --------
+    >>> some(["a", "b", "c, d", "", 5], 4)
+    "a, b, 'c, d', '' and 1 more"
+    """
+    shown = ", ".join(_shown(str(name)) for name in islice(names, most))
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def _shown(name: str) -> str:
+    """Return a name as it stands where it can be told from its neighbours."""
+    cut = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+    plain = cut.isprintable() and cut.strip() == cut and cut and "," not in cut
+    return cut if plain else repr(cut)
+
+
+def readable(text: str) -> str:
+    r"""Return a message fit for a terminal: no control characters, and no more than a screen.
+
+    Labels and cells that messages quote may hold anything, and be of any length.
+
+    Examples
+    --------
+    >>> print(readable("a\x1b[31m label of " + 70_000 * "x"))
+    a\x1b[31m label of xxxxxxxxxxxxxxxxxxxx[69,960 characters]xxxxxxxxxxxxxxxxxxxx
+    """
+    text = LONG_WORD.sub(lambda found: _without_middle(found[0], 20), text)
+    if len(text) > LONGEST:
+        text = _without_middle(text, LONGEST // 2)
+    return UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def _without_middle(text: str, kept: int) -> str:
+    return f"{text[:kept]}[{len(text) - 2 * kept:,} characters]{text[-kept:]}"
 
 
 def message_of(problem: BaseException) -> str:

@@ -1,7 +1,8 @@
 """Threads: how many there are, and running tasks on them.
 
 Kernels release Python's global lock, so plain threads are enough. No result may depend on how many
-there are: tasks write to places of their own, and sums are combined in the order of the tasks.
+there are: tasks write to places of their own, and sums are combined in the order of the tasks. A
+process that is forked off starts threads of its own.
 """
 
 import os
@@ -112,6 +113,16 @@ def _executor(workers: int) -> ThreadPoolExecutor:
             _pool[1].shutdown(wait=False)
         _pool = (workers, ThreadPoolExecutor(workers))
     return _pool[1]
+
+
+def _forget_pool() -> None:
+    """Leave the pool to the process that has its threads; one that was forked off has none."""
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
 
 
 @contextmanager

@@ -6,15 +6,18 @@ everything in it, according to a mark inside it.
 
 import ctypes
 import errno
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 
 MARK = ".ordinate"  # in every folder written here: the names of its entries
+SCRATCH = ".ordinate-"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -28,7 +31,7 @@ def whole_file(path: str | os.PathLike, *, force: bool = True) -> Iterator[Path]
         There is already a file, and ``force`` is not given; or a folder. If it appeared in the
         meantime, the message says where the result is.
     """
-    path = Path(path).resolve()
+    path = resolved(path)
     if path.is_dir():
         raise FileExistsError(f"{path} is a folder: name a file")
     _refuse_existing(path, force)
@@ -41,6 +44,13 @@ def whole_file(path: str | os.PathLike, *, force: bool = True) -> Iterator[Path]
             _put_if_free(new, path)
 
 
+def write_json(path: str | os.PathLike, record: Any) -> None:
+    """Write plain values, none of them NaN; halves of characters become escapes of JSON."""
+    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+    with whole_file(path) as new:
+        new.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+
+
 @contextmanager
 def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Path]:
     """Yield an empty folder to fill, which becomes ``path`` when all went well.
@@ -50,7 +60,7 @@ def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Pa
     FileExistsError
         As for :func:`whole_file`; and if a folder holds files that ordinate did not write.
     """
-    path = Path(path).resolve()
+    path = resolved(path)
     check_replaceable(path, force)
     with _scratch(path) as scratch:
         new, before = scratch / path.name, scratch / "before"
@@ -65,10 +75,15 @@ def whole_folder(path: str | os.PathLike, *, force: bool = False) -> Iterator[Pa
 
 def check_replaceable(path: str | os.PathLike, force: bool) -> None:
     """Raise if a folder cannot be written because what exists may not be replaced."""
-    path = Path(path)
+    path, real = Path(path), resolved(path)
     _refuse_existing(path, force)
-    if not path.exists():
-        return
+    check_writable(real)
+    if path.exists():
+        _refuse_foreign(path)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Raise if what exists is no folder that ordinate wrote, or cannot be moved."""
     if not path.is_dir():
         raise FileExistsError(f"{path} is a file: name a folder")
     if os.path.ismount(path):
@@ -78,9 +93,21 @@ def check_replaceable(path: str | os.PathLike, force: bool) -> None:
     foreign = sorted(_entries(path) - _marked(path))
     if foreign:
         raise FileExistsError(
-            f"{path} holds files that ordinate did not write ({', '.join(foreign[:3])}), which are "
-            "never replaced: name another folder"
+            f"{path} holds files that ordinate did not write ({some(foreign, 3)}), which are never "
+            "replaced: name another folder"
         )
+
+
+def resolved(path: str | os.PathLike) -> Path:
+    """Follow symbolic links to where a file or folder is, or would be."""
+    try:
+        return Path(path).resolve()
+    except (RuntimeError, OSError) as error:  # RuntimeError up to Python 3.12
+        if isinstance(error, OSError) and error.errno != errno.ELOOP:
+            raise
+        raise FileExistsError(
+            f"{path} is a symbolic link that leads back to itself: name another"
+        ) from None
 
 
 def _refuse_existing(path: Path, force: bool) -> None:
@@ -100,7 +127,7 @@ def complaining_of_a_full_disk(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL or isinstance(error, DiskFullError):
+        if error.errno not in FULL:
             raise
         raise DiskFullError(
             error.errno,
@@ -112,12 +139,29 @@ def complaining_of_a_full_disk(target: Path) -> Iterator[None]:
 @contextmanager
 def _scratch(path: Path) -> Iterator[Path]:
     """Make a folder beside ``path`` that nobody else has, and whose name nobody can guess."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        complaining_of_a_full_disk(path),
-        tempfile.TemporaryDirectory(dir=path.parent, prefix=".ordinate-") as name,
-    ):
-        yield Path(name)
+    with complaining_of_a_full_disk(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            scratch = tempfile.TemporaryDirectory(dir=path.parent, prefix=SCRATCH)
+        except OSError as error:
+            raise _unwritable(path.parent, error) from error
+        with scratch as name:
+            yield Path(name)
+
+
+def check_writable(path: Path) -> None:
+    """Raise if nothing can be written beside ``path``, or where its folder would be made."""
+    folder = next((parent for parent in path.parents if parent.exists()), path)
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=SCRATCH):
+            pass
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> OSError:
+    why = error.strerror or str(error)
+    return type(error)(error.errno, f"nothing can be written to {folder} ({why}): name another")
 
 
 def _put_in_place_of(path: Path, new: Path, before: Path) -> None:
@@ -134,7 +178,7 @@ def _put_in_place_of(path: Path, new: Path, before: Path) -> None:
                 path.rename(old)
         if old.exists():
             # Once more, now that nobody can add anything to it.
-            check_replaceable(old, force=True)
+            _refuse_foreign(old)
         if old is before:
             _put_if_free(new, path)
     except BaseException:
@@ -172,7 +216,12 @@ def _put_if_free(new: Path, path: Path) -> None:
 
 
 def _entries(folder: Path) -> set[str]:
-    return {entry.name for entry in folder.iterdir()} - {MARK}
+    """Names of what is in a folder; a folder in place of one of our files is not ours."""
+    return {f"{entry.name}{'/' * _is_folder(entry)}" for entry in folder.iterdir()} - {MARK}
+
+
+def _is_folder(entry: Path) -> bool:
+    return entry.is_dir() and not entry.is_symlink()
 
 
 def _marked(folder: Path) -> set[str]:

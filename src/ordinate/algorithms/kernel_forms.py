@@ -13,7 +13,7 @@ import numpy as np
 
 from ordinate._base.memory import available_memory
 from ordinate._base.threads import blocks
-from ordinate.algorithms.optimise import Watch
+from ordinate.algorithms.optimise import ROUNDING, Watch
 from ordinate.kernels.losses import Loss
 from ordinate.passes import MemoryTriplets
 
@@ -101,12 +101,13 @@ def descend_kernel(
 
     A step ``P(K - t G)`` is taken if the value falls below its bound
     ``f(K) + <G, step> + |step|^2 / 2t``; else t is halved. Stops when steps gain less than ``tol``
-    of the value. ``watch`` is called at the start and after each step, with K for the points.
+    of the value, or rounding hides what is left of it. ``watch`` is called at the start and after
+    each step, with K for the points.
     """
     n = store.n_items
     K = np.zeros((n, n))
     value, G = kernel_value(store, loss, K)
-    history = [value / store.total]
+    history, hidden = [value / store.total], ROUNDING * value
     length = 1 / max(np.abs(G).max(), 1e-300)
     idle = 0
     if watch is not None and watch(0, history[0], K, np.nan):
@@ -124,7 +125,7 @@ def descend_kernel(
         K, value, G = new, new_value, new_G
         history.append(value / store.total)
         length *= GROWTH
-        idle = idle + 1 if gained <= tol * abs(value) else 0
+        idle = idle + 1 if gained <= tol * abs(value) or value <= hidden else 0
         stopped = watch is not None and watch(step, history[-1], K, np.nan)
         if idle == PATIENCE:
             return FoundKernel(K, step, True, history)

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.checks import check_choice, check_whole
+from ordinate._base.messages import some
 from ordinate.algorithms.mean_field import mean_field
+from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets
 from ordinate.files.ondisk import TripletFile
 from ordinate.kernels import noise
@@ -119,20 +121,17 @@ def _given(
 ) -> np.ndarray:
     """Return the ids of labels (or ids), or raise."""
     names = landmarks.tolist() if hasattr(landmarks, "tolist") else list(landmarks)
-    id_of = {label: i for i, label in enumerate(triplets.items.tolist())}
-    unknown = [name for name in names if name not in id_of]
+    ids = places(names, triplets.items.tolist())
+    unknown = [name for name, i in zip(names, ids, strict=True) if i < 0]
     if unknown:
-        raise ValueError(f"these landmarks are not among the items: {unknown[:10]}")
-    ids = np.array([id_of[name] for name in names])
+        raise ValueError(f"these landmarks are not among the items: {some(unknown)}")
     if len(np.unique(ids)) < len(ids):
         raise ValueError("landmarks must differ; some are named twice")
     if len(ids) < least:
         raise ValueError(f"{least - 3} dimensions need at least {least} landmarks; got {len(ids)}")
     silent = [name for name, i in zip(names, ids, strict=True) if counts[i] == 0]
     if silent:
-        raise ValueError(
-            f"these landmarks are the anchor of no triplet: {silent[:10]} ({len(silent):,} in all)"
-        )
+        raise ValueError(f"these landmarks are the anchor of no triplet: {some(silent)}")
     return np.sort(ids)
 
 

@@ -130,7 +130,8 @@ def minimise(
     tol : float
         The Newton decrement, twice the fall in value that is left, at which to stop, as a share of
         what chance alone does to it: of the number of coordinates, for a likelihood. A share of
-        0.0001 leaves a squared error that is one ten-thousandth of the statistical one.
+        0.0001 leaves a squared error that is one ten-thousandth of the statistical one, where
+        weights are about 1; their scale makes no difference.
     max_iter : int
     watch : Watch, optional
         Called at the start and after each step.
@@ -140,7 +141,7 @@ def minimise(
     Found
     """
     evaluate = _objective(store, loss, regularization)
-    total = store.total
+    total, unit = len(store), weight_unit(store)
     points = copy(start)
     value, gradient = evaluate(points)
     history, hidden = [value / total], ROUNDING * value
@@ -148,8 +149,8 @@ def minimise(
     sample = store.sample(SAMPLE * points.shape[1] * len(points))
     for step in range(max_iter):
         if step % REFRESH == 0:
-            scale = len(store) / len(sample)
-            inverse, chance = block_inverse(sample, scale, loss, points, regularization)
+            scale = len(store) / len(sample) / unit
+            inverse, chance = block_inverse(sample, scale, loss, points, regularization / unit)
         direction = -two_loop(gradient, inverse, memory)
         decrement = -dot(gradient, direction)
         left = decrement / max(tol * chance, TINY)
@@ -237,7 +238,7 @@ def minimise_plainly(
     from scipy.optimize import minimize
 
     evaluate = _objective(store, loss, regularization)
-    history = [evaluate(start)[0] / store.total]
+    history = [evaluate(start)[0] / len(store)]
     if watch is not None and watch(0, history[0], start, np.nan):
         return Found(start, 0, False, history, True)
     stopped = False
@@ -248,7 +249,7 @@ def minimise_plainly(
 
     def after_step(intermediate_result: Any) -> None:
         nonlocal stopped
-        history.append(intermediate_result.fun / store.total)
+        history.append(intermediate_result.fun / len(store))
         points = intermediate_result.x.reshape(start.shape).copy()  # scipy goes on with the array
         if watch is not None and watch(len(history) - 1, history[-1], points, np.nan):
             stopped = True
@@ -266,15 +267,24 @@ def minimise_plainly(
     return Found(points, found.nit, bool(found.success), history, stopped)
 
 
+def weight_unit(store: TripletStore) -> float:
+    """Mean weight of a row: the unit in which the scale of weights makes no difference."""
+    return store.total / len(store)
+
+
 def _objective(store: TripletStore, loss: Loss, regularization: float) -> Objective:
-    """Value and gradient of a loss over all triplets, with the ridge."""
+    """Value and gradient of a loss over all triplets, with the ridge, in units of a weight."""
+    unit = weight_unit(store)
+    ridge = regularization / unit
 
     def evaluate(points: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = store.loss(points, loss)
-        if regularization:
+        if unit != 1:
+            value, gradient = value / unit, gradient / unit
+        if ridge:
             centred = points - points.mean(axis=0)
-            value += regularization / 2 * dot(centred, centred)
-            gradient += regularization * centred
+            value += ridge / 2 * dot(centred, centred)
+            gradient += ridge * centred
         return value, gradient
 
     return evaluate

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ordinate._base.checks import check_length, check_regularization
+from ordinate._base.checks import check_length, check_regularization, check_weights
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.ranking import rank_columns
 from ordinate.data.labels import encode
@@ -121,9 +121,9 @@ def rank_items(
         )
     if len(codes) == 0:
         raise ValueError("there are no comparisons: the input is empty")
-    w = NO_WEIGHT if weight is None else check_length("weight", weight, len(codes)).astype(float)
-    if not (np.isfinite(w) & (w > 0)).all():
-        raise ValueError("weights must be positive and finite")
+    w = NO_WEIGHT
+    if weight is not None:
+        w = check_weights(check_length("weight", weight, len(codes)))
     # A column ranks by distance: the winner is the one that is far.
     pairs = np.ascontiguousarray(codes[:, ::-1])
     columns = MemoryColumns([pairs], [w], len(names), backends.load(backend))

@@ -28,7 +28,8 @@ class SpectralStart(NamedTuple):
     Attributes
     ----------
     points : ndarray, shape (n, d)
-        Centred, with a mean squared distance from the centre of 1.
+        Centred, with a mean squared distance from the centre of 1; all 0 where every answer is
+        contradicted by another.
     eigenvalues : ndarray, shape (d + 1,)
         The leading ones, decreasing; the last belongs to the noise.
     gap : float
@@ -84,7 +85,8 @@ def spectral_start(
     points = balance * (AQ @ beside(AQ, U[:, :d] / np.sqrt(np.maximum(values[:d], 1e-12))))
     points -= points.sum(axis=0) / occurs.sum()  # those that do not occur are 0
     points *= occurs
-    points /= ((points**2).sum() / occurs.sum()) ** 0.5
+    # All in one place where answers cancel each other.
+    points /= float((points**2).sum() / occurs.sum()) ** 0.5 or 1.0
     gap = float(values[d - 1] / max(values[d], 1e-12))
     return SpectralStart(points, values[: d + 1], gap)
 

@@ -13,19 +13,20 @@ about all triplets, and needs them all. The best then try to leave their optimum
 dimension: items move apart along it, and it is dropped again.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._base.arrays import beside, namespace, on_host
-from ordinate.algorithms.optimise import Found, minimise
+from ordinate._base.arrays import beside, dot, namespace, on_host
+from ordinate.algorithms.optimise import Found, minimise, weight_unit
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.evaluation.metrics import procrustes_error
 from ordinate.kernels import losses
 from ordinate.kernels.losses import Loss
-from ordinate.passes import TripletStore
+from ordinate.passes import MemoryTriplets, TripletStore
 
 MOST_ITEMS = 1000  # of maps whose starts race on all rows; others race on a small sample, if at all
 MOST_STARTS = 13
@@ -41,6 +42,14 @@ STARTING, LIFTING = 5.0, 8.0  # passes up to the last start, and lift, over a pl
 LIFT = 0.3  # spread of items along a new dimension, over that of the map
 ALIKE = 2e-5  # difference of losses per answer that counts as none
 SAME = 0.25  # distance of two maps, over their size, up to which they show the same
+
+# Where rows are not at hand, or items are many, starts race on a sample alone.
+MOST_ON_SAMPLE = 10
+SAMPLE = 100  # triplets per coordinate of it
+SAMPLE_LEAST = 10_000  # triplets of it
+SAMPLE_ROWS = 100_000  # of all samples together
+JURY = 16  # times as many triplets decide
+MATTERS = 1e-3  # of the loss
 
 
 class Start(NamedTuple):
@@ -125,11 +134,9 @@ class Race:
 
     Parameters
     ----------
-    store : TripletStore
+    store : MemoryTriplets
     loss : Loss
     generator : Generator
-    original : TripletStore
-        The store that `store` stands for, and whose passes count: equal rows may be one there.
     regularization : float
     max_iter : int
         Of each descent.
@@ -137,23 +144,24 @@ class Race:
 
     def __init__(
         self,
-        store: TripletStore,
+        store: MemoryTriplets,
         loss: Loss,
         generator: np.random.Generator,
-        original: TripletStore,
         *,
         regularization: float,
         max_iter: int,
     ) -> None:
-        self.store, self.loss, self.generator = store, loss, generator
-        self.original = original
+        self.original, self.store = store, store.collapsed()  # the passes of the first count
+        self.loss, self.generator = loss, generator
         self.ridge = regularization / store.total
         self.max_iter = max_iter
+        # A row that stands for several counts as one where a descent decides when to stop.
+        self.strict = weight_unit(self.original) / weight_unit(self.store)
 
-    def run(self, first: Start, most: int, *, finals: bool) -> tuple[Start, list[Ending]]:
-        """Let up to ``most`` starts race, and return the winner and where each ended.
+    def run(self, first: Start) -> tuple[Start, list[Ending]]:
+        """Let starts race, and return the winner and where each ended.
 
-        With ``finals``, the best go on to all triplets, and the winner is lifted.
+        The best go on to all triplets, and the winner is lifted.
         """
         d = first.points.shape[1]
         rows = max(RACE * self.store.n_items * d, RACE_LEAST)
@@ -164,7 +172,7 @@ class Race:
         names, found = [first.name], [self._descend(field, scale * points, CLOSE)]
         plain = before + (self.original.n_passes - before) * len(self.original) / len(field)
         for name, start in self._others(field, d):
-            if len(found) >= most or self._n_alike(found) >= AGREEING:
+            if len(found) >= MOST_STARTS or self._n_alike(found) >= AGREEING:
                 break
             if self.original.n_passes > STARTING * plain:
                 break
@@ -173,14 +181,14 @@ class Race:
         ended = endings(names, found)
         settled = self._n_alike(found) >= AGREEING
         ranked = _ranked(list(zip(names, found, strict=True)))
-        if finals and field is not self.store:
+        if field is not self.store:
             ranked = [
                 (name, self._descend(self.store, f.points, CLOSE))
                 for name, f in _distinct(ranked)[:FINALISTS]
             ]
             ranked = _ranked(ranked)
         name, best = ranked[0]
-        for _ in range(MOST_LIFTS if finals and not settled else 0):
+        for _ in range(0 if settled else MOST_LIFTS):
             if self.original.n_passes > LIFTING * plain:
                 break
             lifted = self._lifted(best.points)
@@ -238,7 +246,7 @@ class Race:
             loss or self.loss,
             points,
             regularization=self.ridge * field.total,
-            tol=tol,
+            tol=tol * self.strict,
             max_iter=self.max_iter,
         )
 
@@ -247,6 +255,51 @@ class Race:
         """How many have the lowest loss, or nearly."""
         values = np.array([f.history[-1] for f in found])
         return int((values <= values.min() + ALIKE).sum())
+
+
+def n_on_sample(store: TripletStore, loss: Loss, size: int) -> int:
+    """How many starts of ``size`` coordinates race on a sample: as many as cost little."""
+    if not loss.is_likelihood:
+        return 1  # hinges fit a sample without telling much about all triplets
+    rows = min(len(store), max(SAMPLE * size, SAMPLE_LEAST))
+    return int(np.clip(SAMPLE_ROWS // rows, 1, MOST_ON_SAMPLE))
+
+
+def race_on_sample(
+    store: TripletStore,
+    loss: Loss,
+    starts: list[Start],
+    descend: Callable[[TripletStore, Loss, Start, dict, None], Found],
+    options: dict,
+) -> tuple[Start, list[Ending]]:
+    """Let starts race on a sample; a larger one judges where they end.
+
+    Returns the first start, or where a better one ended, and where each ended.
+    """
+    size = math.prod(starts[0].points.shape)
+    rows = max(SAMPLE * size, SAMPLE_LEAST)
+    sample, jury = store.sample(rows), store.sample(JURY * rows)
+    ridge = options["regularization"] / store.total
+    short = {
+        "regularization": ridge * sample.total,
+        "tol": max(options["tol"], ROUGH),
+        "max_iter": min(options["max_iter"], 100),
+    }
+
+    def judged(found: Found) -> Found:
+        centred = found.points - found.points.mean(axis=0)
+        value = jury.loss(found.points, loss)[0] / jury.total + ridge / 2 * dot(centred, centred)
+        return found._replace(history=[value])
+
+    found = [judged(descend(sample, loss, start, short, None)) for start in starts]
+    values = [f.history[-1] for f in found]
+    best = int(np.argmin(values))
+    # The first stays unless another is lower by more than races leave to be gained, and enough to
+    # matter.
+    if values[0] <= values[best] + max(ROUGH * size / len(sample), MATTERS * values[best]):
+        best = 0
+    winner = Start(starts[best].name, on_host(found[best].points)) if best else starts[0]
+    return winner, endings([start.name for start in starts], found)
 
 
 def _value(ending: tuple[str, Found]) -> float:

@@ -3,6 +3,7 @@
 import csv
 import functools
 import io
+import json
 import shlex
 import signal
 import sys
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ordinate._base.messages import Message, Option, message_of
+from ordinate._base.messages import Message, Option, message_of, readable
 
 if TYPE_CHECKING:
     from ordinate.files.readers import ReadError
@@ -25,12 +26,19 @@ if TYPE_CHECKING:
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 
 File = Annotated[
-    Path, typer.Argument(help="The file with the answers, or a folder of them.", show_default=False)
+    Path,
+    typer.Argument(
+        help="The file with the answers, a folder of them, or - for standard input.",
+        show_default=False,
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+Defuse = Annotated[
+    bool, typer.Option("--defuse", help="Put ' before labels that spreadsheets would compute.")
+]
 Seed = Annotated[int, typer.Option(help="Seed for all random numbers.", min=0)]
 LayoutName = Annotated[
     str, typer.Option(help="What the columns mean: see `ordinate check --help`.")
@@ -64,6 +72,10 @@ Excluded = Annotated[
 ]
 MinTime = Annotated[
     float | None, typer.Option(help="Leave out answers faster than this, in the file's unit.")
+]
+MergeLabels = Annotated[
+    bool,
+    typer.Option(help="Labels that differ only by case, blanks or invisible signs are one item."),
 ]
 TableName = Annotated[
     str | None,
@@ -104,6 +116,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         # A polite request to end is an interruption like any other: nothing half written stays.
         signal.signal(signal.SIGTERM, _interrupt)
+        if callable(signal.getsignal(signal.SIGINT)):  # that of the start; what is ignored stays so
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         _known.set(options)
         try:
             function(*args, **kwargs)
@@ -187,14 +201,25 @@ def _spell(option: Option) -> str:
 
 def _fail(message: str, code: int) -> NoReturn:
     typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    typer.echo(message, err=True)
+    typer.echo(readable(message), err=True)
     raise typer.Exit(code) from None
 
 
 def say(message: str, quiet: bool = False) -> None:
     """Tell on standard error."""
     if not quiet:
-        typer.echo(message, err=True)
+        typer.echo(readable(message), err=True)
+
+
+def answer(text: str) -> None:
+    """Say on standard output what was asked for."""
+    typer.echo(readable(text))
+
+
+def answer_json(record: Mapping[str, Any], indent: int | None = 2) -> None:
+    """Write a record to standard output; halves of characters become escapes of JSON."""
+    text = json.dumps(record, indent=indent, ensure_ascii=False)
+    typer.echo(text.encode("utf-8", "backslashreplace").decode())
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Commands about data: check, convert, simulate."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ class ReadingOptions(NamedTuple):
     keep_checks: bool = False
     exclude_participants: str | None = None
     min_response_time: float | None = None
+    merge_labels: bool = False
     table: str | None = None
     memory_limit: str | None = None
 
@@ -86,6 +86,7 @@ def check(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
@@ -129,16 +130,16 @@ def check(
             "problems": [problem._asdict() for problem in found],
             "data": summary.as_dict(),
         }
-        typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        shell.answer_json(record)
         return
-    typer.echo(f"{file}: {source.n_rows:,} rows, layout {source.layout}")
-    typer.echo(f"the first says that {source.example}\n" if source.example else "")
-    typer.echo(f"{summary}\n")
+    shell.answer(f"{file}: {source.n_rows:,} rows, layout {source.layout}")
+    shell.answer(f"the first says that {source.example}\n" if source.example else "")
+    shell.answer(f"{summary}\n")
     for problem in found:
         typer.secho(f"{problem.severity}: ", fg=COLOURS[problem.severity], bold=True, nl=False)
-        typer.echo(problem.what)
+        shell.answer(problem.what)
         if problem.remedy:
-            typer.echo(f"    {problem.remedy}")
+            shell.answer(f"    {problem.remedy}")
     if not found:
         typer.secho("no problems", fg="green")
 
@@ -158,6 +159,7 @@ def convert(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     fast: Annotated[bool, typer.Option("--fast", help="Write the fast layout.")] = False,
     memory_limit: shell.MemoryLimit = None,
@@ -169,7 +171,7 @@ def convert(
 
     The ending of the output sets the format: .parquet, .csv, .tsv or .feather. The fast layout, for
     files larger than memory, is a folder of arrays or a .parquet file, grouped by anchor, with
-    compact ids and their labels; it keeps weights, but neither answers nor participants.
+    compact ids, and checksums of all that it holds.
 
     ```
     ordinate convert responses.csv -o triplets.parquet
@@ -177,37 +179,21 @@ def convert(
     ```
     """
     from ordinate.files import ondisk
-    from ordinate.files.inputs import STREAMED
 
     refuse_output(output, force, inputs=[file])
     source = open_answers(file, ReadingOptions.of(locals()), stream=fast)
-    if fast and isinstance(source.triplets, ondisk.TripletFile):
-        if source.layout == STREAMED:
-            _say_lost("answers and participants, if there are any,", quiet)
-        ondisk.convert(source.triplets, output, force=force)
-        shell.say(f"{source.n_rows:,} triplets in {output}", quiet)
-        return
-    triplets = source.load()
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
+    if fast and isinstance(source.triplets, ondisk.TripletFile):
+        ondisk.convert(source.triplets, output, force=force)
+        shell.say(f"{len(source.triplets):,} triplets in {output}", quiet)
+        return
+    triplets = source.load()
     if fast:
-        lost = [
-            f"{name}s" for name in ("answer", "participant") if getattr(triplets, name) is not None
-        ]
-        if lost:
-            _say_lost(" and ".join(lost), quiet)
         ondisk.write([triplets], output, memory_limit=memory_limit, force=force)
     else:
         write_table(output, triplets.to_arrow(), force)
     shell.say(f"{len(triplets):,} triplets in {output}", quiet)
-
-
-def _say_lost(what: str, quiet: bool) -> None:
-    shell.say(
-        f"note: {what} are not kept in the fast layout: fits to it hold out single rows, and "
-        "participants can be neither judged nor excluded",
-        quiet,
-    )
 
 
 @shell.command
@@ -228,7 +214,19 @@ def simulate(
     landmarks: Annotated[
         int | None, typer.Option(help="Number of landmarks; by default what suits the triplets.")
     ] = None,
-    noise: Annotated[str, typer.Option(help="btl, thurstone, none or a share of errors.")] = "btl",
+    noise: Annotated[
+        str, typer.Option(help="btl, thurstone, power, none or a share of errors.")
+    ] = "btl",
+    power: Annotated[
+        float | None,
+        typer.Option(help="For --noise power: 1 compares squared distances, 0 their ratios."),
+    ] = None,
+    slope: Annotated[
+        float | None, typer.Option(help="For --noise power: how clear answers are.")
+    ] = None,
+    lapse: Annotated[
+        float | None, typer.Option(help="For --noise power: share of answers that are tossed up.")
+    ] = None,
     distribution: Annotated[str, typer.Option(help="normal or uniform points.")] = "normal",
     points: Annotated[
         Path | None, typer.Option(help="Also write the true map to this CSV file.")
@@ -245,6 +243,7 @@ def simulate(
     ```
     ordinate simulate --n 500 --c 50 -o answers.csv --points truth.csv
     ordinate simulate --n 1000000 --c 200 --design landmarks -o big.parquet
+    ordinate simulate --noise power --power 0.5 --slope 4 --lapse 0.05 -o people.csv
     ```
     """
     import numpy as np
@@ -263,7 +262,8 @@ def simulate(
         design = "uniform" if landmarks is None else "landmarks"
     if design == "landmarks" and landmarks is None:
         landmarks = n_landmarks(n, d, m)
-    options: dict[str, Any] = {"noise": _noise(noise), "design": design, "landmarks": landmarks}
+    model = _noise(noise, {"power": power, "slope": slope, "lapse": lapse})
+    options: dict[str, Any] = {"noise": model, "design": design, "landmarks": landmarks}
     options["random_state"] = seed + 1
     if output.suffix in ("", ".parquet"):
         ondisk.write(iter_triplets(truth, m, **options), output, force=force)
@@ -275,25 +275,44 @@ def simulate(
         shell.say(f"the true map in {points}", quiet)
 
 
-def _noise(text: str) -> str | float:
+def _noise(text: str, shape: dict[str, float | None]) -> Any:
+    """Return a noise model by its name, or the share of errors that the text says."""
+    from ordinate.data.simulate import NOISES, Power
+
+    given = {name: value for name, value in shape.items() if value is not None}
+    if text == "power":
+        return Power(**given)
+    if given:
+        raise shell.CommandError(
+            f"--{' and --'.join(given)} can only go with --noise power; it is {text}",
+            shell.WRONG_USE,
+        )
+    if text in NOISES:
+        return text
     try:
         return float(text)
     except ValueError:
-        return text
+        raise shell.CommandError(
+            f"--noise must be one of {', '.join(NOISES)} and power, or a share of errors, 0 to "
+            f"0.5; got {text}",
+            shell.WRONG_USE,
+        ) from None
 
 
 def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
     """Raise before the work if an output cannot be written, or is one of the other files."""
-    from ordinate._base.writing import check_replaceable
+    from ordinate._base.writing import check_replaceable, check_writable, resolved
 
     for other in inputs:
-        if path.resolve() == other.resolve():
+        if resolved(path) == resolved(other):
             raise shell.CommandError(
                 f"{path} would overwrite another file of this command: name another",
                 shell.UNWRITABLE,
             )
     if path.is_dir() or not force:
         check_replaceable(path, force)
+    else:
+        check_writable(resolved(path))
 
 
 def write_table(path: Path, table: Any, force: bool) -> None:
@@ -306,11 +325,12 @@ def write_table(path: Path, table: Any, force: bool) -> None:
         ".parquet": parquet.write_table,
         ".csv": csv.write_csv,
         ".tsv": lambda t, p: csv.write_csv(t, p, csv.WriteOptions(delimiter="\t")),
-        ".feather": lambda t, p: feather.write_feather(t, str(p)),
+        ".feather": feather.write_feather,
     }
     if path.suffix.lower() not in writers:
         raise shell.CommandError(
             f"{path}: the ending must be one of {', '.join(writers)}", shell.WRONG_USE
         )
-    with whole_file(path, force=force) as partial:
-        writers[path.suffix.lower()](table, partial)
+    # Arrow takes open files where it refuses names that are not UTF-8.
+    with whole_file(path, force=force) as partial, partial.open("wb") as file:
+        writers[path.suffix.lower()](table, file)

@@ -49,6 +49,7 @@ def fit(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     images: Images = None,
     items: Items = None,
@@ -77,6 +78,7 @@ def fit(
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto: where to compute.")] = None,
     memory_limit: shell.MemoryLimit = None,
     seed: shell.Seed = 0,
+    defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     as_json: shell.AsJson = False,
@@ -94,11 +96,19 @@ def fit(
     ordinate fit letters.csv -d 3 -o letters-3d --method tste
     ordinate fit answers.csv --images pictures/ --items items.csv --colour kind --name title
     ordinate fit participants/
+    unzip -p study.zip answers.csv | ordinate fit - -o study-map
     ```
     """
     from ordinate._base.endings import stem
     from ordinate._base.writing import check_replaceable
+    from ordinate.files.formats.files import is_pipe, path_in_words
 
+    if is_pipe(file) and output is None:
+        raise shell.CommandError(
+            f"what comes through {path_in_words(file)} has no name to give to the results: "
+            "say where they go with --output",
+            shell.WRONG_USE,
+        )
     source_name = file if file.name not in ("", "..") else file.resolve()
     beside = source_name.with_name(f"{stem(source_name.name)}-map")
     folder = beside if output is None else output
@@ -107,14 +117,15 @@ def fit(
     check_replaceable(folder, force)
     check_device(device)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
+    compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
     from ordinate.evaluation import held_out
-    from ordinate.study.run_folder import Story, fingerprint, write_run
+    from ordinate.study.run_folder import Story, write_run
 
     options = ReadingOptions.of(locals())
-    total = 7 + (held_out.FOLDS if folds is None else folds)
-    with shell.stages(total, quiet) as stages:
+    total = 6 + (held_out.FOLDS if folds is None else folds)
+    with compiling, shell.stages(total, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, dimensions)
         triplets = source.triplets
@@ -133,20 +144,19 @@ def fit(
             device=device,
             random_state=seed,
         )
+        compiling.wait()
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
-        stages.begin("hash of the input")
-        origin = {"file": str(file), "sha256": fingerprint(file)} | source.origin
         used = {
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
             "device": result.model.device_,
             "random_state": seed,
         }
         story = Story(
-            title=title or source_name.name,
+            title=title or (path_in_words(file) if is_pipe(file) else source_name.name),
             method=choice.name,
             reason=choice.reason,
             settings=plain(choice.estimator.get_params(deep=False)) | used,
-            source=origin,
+            source=source.origin,
             notes=source.notes,
             problems=source.problems,
             summary=source.summary,
@@ -154,7 +164,7 @@ def fit(
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
         with whole_folder(folder, force=force) as partial, shell.warnings_as_notes(quiet):
-            record = write_run(partial, result, story, appearance, stages.begin)
+            record = write_run(partial, result, story, appearance, stages.begin, defuse=defuse)
     report(folder, record, result.warnings, quiet, as_json)
 
 
@@ -164,6 +174,17 @@ def check_device(device: str | None) -> None:
         raise shell.CommandError(
             f"--device must be cpu, cuda, cuda:<number> or auto; got {device}", shell.WRONG_USE
         )
+
+
+def begin_compiling(method: str, noise: str | None, device: str | None, quiet: bool) -> Any:
+    """Begin to compile what the method needs, while the file is read."""
+    from ordinate.kernels.backends.compiling import CompilingBeside
+
+    loss = "ste" if method == "auto" else method
+    if loss == "ste" and noise == "thurstone":
+        loss = "probit"
+    with shell.warnings_as_notes(quiet):
+        return CompilingBeside(loss if device in (None, "cpu") else "")
 
 
 class Checked(NamedTuple):
@@ -183,7 +204,13 @@ def read_and_check(file: Path, options: ReadingOptions, dimensions: int) -> Chec
     from ordinate.data.summary import Brief
 
     source = open_answers(file, options, stream=True)
-    origin = {"layout": source.layout, "rows": source.n_rows, "rows used": source.n_used}
+    origin = {
+        "file": str(file),
+        "sha256": source.sha256,
+        "layout": source.layout,
+        "rows": source.n_rows,
+        "rows used": source.n_used,
+    }
     stored = source.stored
     if stored is not None:
         note = "larger than memory: no answers were held out, and the data check was left out"
@@ -230,12 +257,10 @@ def report(
     folder: Path, record: dict[str, Any], warned: list[str], quiet: bool, as_json: bool
 ) -> None:
     """Say what came out: the record as JSON, or a few lines."""
-    import json
-
     from ordinate.evaluation.metrics import in_words, three_way_in_words
 
     if as_json:
-        typer.echo(json.dumps({"output": str(folder), **record}, indent=2, ensure_ascii=False))
+        shell.answer_json({"output": str(folder), **record})
         return
     for note in record["dropped"]:
         shell.say(f"note: {note}", quiet)
@@ -247,17 +272,17 @@ def report(
     if quiet:
         return
     if record["input"].get("the first says"):
-        typer.echo(f"the first answer was read as: {record['input']['the first says']}")
+        shell.answer(f"the first answer was read as: {record['input']['the first says']}")
     held_out, result = record["held_out"], record["result"]
     d = result["n_components"]
-    typer.echo(
+    shell.answer(
         f"{result['n_items']:,} items in {d} dimension{'s' * (d > 1)} by "
         f"{record['method']} ({record['why']})"
     )
     if held_out is not None:
         accuracy = in_words(held_out)
-        typer.echo(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
+        shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
         if held_out["three_way"]:
-            typer.echo(f"held-out answers: {three_way_in_words(held_out)}")
+            shell.answer(f"held-out answers: {three_way_in_words(held_out)}")
     written = [name for name in FILES if (folder / name).exists()]
-    typer.echo(f"{folder}/: {', '.join(written)}")
+    shell.answer(f"{folder}/: {', '.join(written)}")

@@ -1,12 +1,12 @@
 """Commands about maps: plot, score, export."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from ordinate._base.endings import PICTURES
+from ordinate._base.messages import some
 from ordinate.cli import _shell as shell
 from ordinate.cli.data import ReadingOptions, open_answers, refuse_output
 
@@ -113,6 +113,7 @@ def score(
     keep_checks: shell.KeepChecks = False,
     exclude_participants: shell.Excluded = None,
     min_response_time: shell.MinTime = None,
+    merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
@@ -128,25 +129,26 @@ def score(
     """
     import numpy as np
 
+    from ordinate.data.labels import places
     from ordinate.evaluation.metrics import CHANCE, as_plain, correct, judge_fully
 
     embedding = inside(embedding)
     found = _read(embedding)
-    triplets = open_answers(file, ReadingOptions.of(locals())).load()
-    row_of = {label: row for row, label in enumerate(found.labels)}
-    rows = np.array([row_of.get(str(label), -1) for label in triplets.items])
+    source = open_answers(file, ReadingOptions.of(locals()))
+    sha256, triplets = source.sha256, source.load()
+    rows = places(map(str, triplets.items), found.labels)
     ids = rows[triplets.rows]
     known = (ids >= 0).all(axis=1)
     unknown = [str(label) for label in triplets.items[rows < 0]]
     if not known.any():
         raise shell.CommandError(
             f"every answer in {file} names one of {len(unknown):,} items that are not in "
-            f"{embedding}: {unknown[:10]}",
+            f"{embedding}: {some(unknown)}",
             shell.UNREADABLE,
         )
     judged = judge_fully(correct(found.points, ids[known]), triplets[known])
     shown = as_plain(judged)
-    origin = _origin(embedding, file)
+    origin = _origin(embedding, file, sha256)
     record = {
         "accuracy": judged.accuracy,
         "error": judged.error,
@@ -161,10 +163,10 @@ def score(
         "same_file": origin.same_file,
     }
     if as_json:
-        typer.echo(json.dumps(record, ensure_ascii=False))
+        shell.answer_json(record, indent=None)
         return
     _tell_score(record)
-    typer.echo(origin.told)
+    shell.answer(origin.told)
 
 
 def _tell_score(record: dict[str, Any]) -> None:
@@ -172,19 +174,19 @@ def _tell_score(record: dict[str, Any]) -> None:
 
     accuracy = in_words(record)
     of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
-    typer.echo(f"{accuracy} of {record['triplets']:,} triplets{of} agree with the map")
+    shell.answer(f"{accuracy} of {record['triplets']:,} triplets{of} agree with the map")
     if record["three_way"]:
-        typer.echo(f"answers: {three_way_in_words(record)}")
+        shell.answer(f"answers: {three_way_in_words(record)}")
     if record["without_place"]:
-        typer.echo(
+        shell.answer(
             f"{record['without_place']:,} of them name items without a place, and count as half "
             "right"
         )
     if record["left_out"]:
         items = record["unknown_items"]
-        typer.echo(
+        shell.answer(
             f"{record['left_out']:,} more triplets were left out, since {len(items):,} items are "
-            f"not on the map: {', '.join(items[:10])}{', ...' if len(items) > 10 else ''}"
+            f"not on the map: {some(items)}"
         )
 
 
@@ -195,10 +197,10 @@ class Origin(NamedTuple):
     told: str
 
 
-def _origin(embedding: Path, file: Path) -> Origin:
+def _origin(embedding: Path, file: Path, sha256: str) -> Origin:
     """Compare a file with the one that the record beside a map names as its source."""
     from ordinate.evaluation.metrics import in_words
-    from ordinate.study.run_folder import fingerprint, read_record
+    from ordinate.study.run_folder import read_record
 
     record = read_record(embedding)
     source = None if record is None else record["input"].get("sha256")
@@ -208,7 +210,7 @@ def _origin(embedding: Path, file: Path) -> Origin:
             f"note: there is no run.json of {embedding.name} beside it, so it is not known whether "
             "the map was made from these answers; if it was, this is not its accuracy on new ones",
         )
-    if source != fingerprint(file):
+    if source != sha256:
         return Origin(
             False,
             f"the map was made from a file other than {file.name}; whether they share some "
@@ -235,6 +237,7 @@ def export(
     large: Annotated[
         bool, typer.Option("--large", help="Write the file even if it is very large.")
     ] = False,
+    defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -253,7 +256,7 @@ def export(
     embedding = inside(embedding)
     refuse_output(output, force, inputs=[embedding])
     found = _read(embedding)
-    write_distances(output, found.labels, found.points, large=large)
+    write_distances(output, found.labels, found.points, large=large, defuse=defuse)
     shell.say(f"{output}", quiet)
 
 
@@ -300,7 +303,8 @@ def find_appearance(
     if pictures is not None and len(pictures) < len(labels):
         bare = [label for label in labels if label not in pictures]
         shell.say(
-            f"note: pictures for {len(pictures):,} of {len(labels):,} items; none for {bare[:5]}",
+            f"note: pictures for {len(pictures):,} of {len(labels):,} items; none for "
+            f"{some(bare, 5)}",
             quiet,
         )
     return Appearance(pictures, columns, colour, names)
@@ -358,7 +362,7 @@ def _pictures(folder: Path, labels: list[str]) -> dict[str, Path]:
         _check_picture(path)
     if not found:
         raise shell.CommandError(
-            f"--images {folder}: no picture there is named by a label, such as {labels[:3]}",
+            f"--images {folder}: no picture there is named by a label ({some(labels, 3)})",
             shell.UNREADABLE,
         )
     return found

@@ -50,7 +50,7 @@ def reproduce(
 
     if name == "list":
         for experiment in EXPERIMENTS.values():
-            typer.echo(f"{experiment.name:<12} {experiment.claim}")
+            shell.answer(f"{experiment.name:<12} {experiment.claim}")
         return
     check_choice("the experiment", name, EXPERIMENTS)
     check_choice("scale", scale, SCALES)
@@ -163,5 +163,5 @@ def write(
         (partial / "README.md").write_text(text, encoding="utf-8")
     words = {True: "holds", False: "DOES NOT HOLD", None: "not decided at this scale"}
     for verdict in verdicts:
-        typer.echo(f"{words[verdict.holds]}: {verdict.claim}: {verdict.ours}")
-    typer.echo(f"{folder}/: README.md, results.csv, figure.png, figure.svg")
+        shell.answer(f"{words[verdict.holds]}: {verdict.claim}: {verdict.ours}")
+    shell.answer(f"{folder}/: README.md, results.csv, figure.png, figure.svg")

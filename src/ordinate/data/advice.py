@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._base.messages import some
 from ordinate.data.numbering import distinct, numbered
 from ordinate.data.summary import Agreement, Asked, Summary, agreement
 from ordinate.data.triplets import Triplets
@@ -65,7 +66,8 @@ def problems(
     ...     print(f"{problem.severity}: {problem.what}")
     error: the items fall into 2 parts that share no row
     warning: 2 answers about 6 items are few: a map in 2 dimensions needs about 31
-    warning: 6 items are in fewer than 3 rows: 0, 1, 2, 3, 4, ...
+    warning: 6 items are in fewer than 3 rows: 0, 1, 2, 3, 4 and 1 more
+    note: 0 pairs of answers to the same question are too few to tell whether people agree ...
     """
     summary = triplets.summarise()
     asked = triplets._asked
@@ -96,7 +98,7 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         unused = np.bincount(triplets.rows.ravel(), minlength=triplets.n_items) == 0
         yield Problem(
             "warning",
-            f"{summary.n_unused:,} items are in no row: {_some(triplets.items[unused])}",
+            f"{summary.n_unused:,} items are in no row: {some(triplets.items[unused], 5)}",
             "leave them out or ask about them: no answer says where they belong",
             _all(triplets.items[unused]),
         )
@@ -126,7 +128,7 @@ def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
         yield Problem(
             "warning",
             f"{scarce.sum():,} items are in fewer than {d + 1} rows: "
-            f"{_some(triplets.items[scarce])}",
+            f"{some(triplets.items[scarce], 5)}",
             "ask more about them or leave them out: their places are arbitrary",
             _all(triplets.items[scarce]),
         )
@@ -236,7 +238,7 @@ def _people(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Prob
         yield Problem(
             "warning",
             f"{len(guessing):,} participants agree with the others hardly more often than by "
-            f"chance: {_some(names[guessing])}",
+            f"chance: {some(names[guessing], 5)}",
             "look at their answers; exclude them if they guessed",
             _all(names[guessing]),
         )
@@ -297,8 +299,3 @@ def _n_answers(triplets: Triplets) -> float:
 
 def _all(names: np.ndarray) -> tuple[str, ...]:
     return tuple(map(str, names))
-
-
-def _some(names: np.ndarray) -> str:
-    shown = ", ".join(str(name) for name in names[:5])
-    return f"{shown}, ..." if len(names) > 5 else shown

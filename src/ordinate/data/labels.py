@@ -1,11 +1,12 @@
 """Labels: from the names people give items to the ids ``0..n-1`` used inside, and back."""
 
+import unicodedata
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ordinate._base.checks import check_integers
+from ordinate._base.checks import check_integers, refuse_masked
 
 
 def encode(
@@ -60,6 +61,8 @@ def encode(
 
 def label_array(labels: Iterable[Hashable]) -> np.ndarray:
     """Return labels as a one-dimensional array, or raise if two are equal."""
+    if isinstance(labels, np.ndarray) and labels.dtype == np.int64 and (np.diff(labels) > 0).all():
+        return labels  # of numbers in order, no two are equal
     values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     first: dict[Hashable, int] = {}
     for i, label in enumerate(values):
@@ -76,8 +79,60 @@ def label_array(labels: Iterable[Hashable]) -> np.ndarray:
     return array
 
 
+def places(labels: Iterable[Hashable], among: Iterable[Hashable]) -> np.ndarray:
+    """Return the place of each label among others, -1 where it is not there.
+
+    Examples
+    --------
+    >>> places(["b", "d"], ["a", "b", "c"]).tolist()
+    [1, -1]
+    """
+    place_of = {label: place for place, label in enumerate(among)}
+    return np.array([place_of.get(label, -1) for label in labels], np.int64)
+
+
+def without_trifles(label: str) -> str:
+    r"""Return a label without what may be a slip: case, blanks, and what cannot be seen.
+
+    >>> without_trifles(" Ice  Cream") == without_trifles("ice\u00a0cream\u200b")
+    True
+    """
+    return " ".join(_as_seen(label).casefold().split())
+
+
+def _as_seen(label: str) -> str:
+    """Return a label without invisible characters, its accents written in one way."""
+    if label.isascii():
+        return label
+    visible = (sign for sign in label if unicodedata.category(sign) != "Cf")
+    return unicodedata.normalize("NFC", "".join(visible))
+
+
+def alike(labels: Iterable[Hashable]) -> list[list[str]]:
+    """Return the groups of labels that differ in trifles alone; letters differ by their case.
+
+    >>> alike(["cat", "dog", "Cat", "a", "A", 7])
+    [['cat', 'Cat']]
+    """
+    found: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            found.setdefault(without_trifles(label), []).append(label)
+    return [group for key, group in found.items() if len(group) > 1 and len(key) > 1]
+
+
+def groups_in_words(groups: list[list[str]]) -> str:
+    """Show some groups of labels; what cannot be seen as an escape."""
+    shown = []
+    for group in groups[:3]:
+        same = len({*map(_as_seen, group)}) < len(group)
+        shown.append(" and ".join(map(ascii if same else repr, group[:4])))
+    return "; ".join(shown) + ("; ..." if len(groups) > 3 else "")
+
+
 def _as_column(name: str, column: Any) -> Any:
     """Return an Arrow array, a pandas series, a NumPy array or a list, one-dimensional."""
+    refuse_masked(name, column)
     if hasattr(column, "to_arrow"):  # polars
         return column.to_arrow()
     if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):

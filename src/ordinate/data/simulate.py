@@ -1,10 +1,12 @@
 """The oracle: points, questions and noisy answers with a known truth.
 
 An answer to "is j or k farther from i?" says j with probability f(D_ij - D_ik), where D holds the
-squared distances and f is the noise model, a function from differences to probabilities.
+squared distances and f is the noise model, a function from differences to probabilities; or, with
+:class:`Power`, a function of the two.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,44 @@ from ordinate._base.checks import (
 from ordinate._base.messages import Message, Option
 from ordinate._base.threads import blocks, run
 from ordinate.data.triplets import Triplets
+from ordinate.kernels.losses import Loss, power_family
 
-Noise = str | float | Callable[[np.ndarray], np.ndarray]
+
+@dataclass(frozen=True)
+class Power:
+    """The power family of noise models: how people err who compare powers of distances.
+
+    Of two items, the one at squared distance v is called farther than the one at u with probability
+    ``lapse / 2 + (1 - lapse) f(slope (link(v) - link(u)))``, where f is the logistic function and
+    ``link(u) = ((1 + u)^power - 1) / power``, or log(1 + u) at power 0.
+
+    Parameters
+    ----------
+    power : float
+        From -10 to below 10. 1 compares squared distances, as "btl" does; 1/2 distances, where they
+        are large; 0 ratios.
+    slope : float
+        Above 0: how clear answers are.
+    lapse : float
+        From 0 to below 1: the share of answers that are tossed up, whatever the distances.
+
+    Examples
+    --------
+    >>> from ordinate import Power, sample_points, sample_triplets
+    >>> points = sample_points(100, random_state=0)
+    >>> sample_triplets(points, 5000, noise=Power(power=0.5, slope=4, lapse=0.05), random_state=0)
+    Triplets(5,000 rows, 100 items)
+    """
+
+    power: float = 1.0
+    slope: float = 1.0
+    lapse: float = 0.0
+
+    def __post_init__(self) -> None:
+        power_family(self.power, self.slope, self.lapse)
+
+
+Noise = str | float | Power | Callable[[np.ndarray], np.ndarray]
 NOISES = ("none", "btl", "thurstone")
 Distances = np.ndarray | Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -97,11 +135,12 @@ def sample_triplets(
         index arrays (i, j), returns the dissimilarity of each pair, and needs `n_items`.
     n_items : int, optional
         Number of items, with a function for `squared_distances`.
-    noise : {"none", "btl", "thurstone"}, float or function
+    noise : {"none", "btl", "thurstone"}, float, Power or function
         How the probability that j is called farther than k follows from the difference
         ``D_ij - D_ik``: always the truth, logistic, normal; a number p between 0 and 1/2 is the
         probability of a wrong answer, whatever the difference; a function gives the probability
-        itself. Ties are answered at random.
+        itself. A :class:`Power` compares powers of the two, and people may lapse. Ties are
+        answered at random.
     design : {"uniform", "landmarks"}
         Anchors and pairs drawn uniformly; or each landmark the anchor of an equal number of
         uniformly drawn pairs of other items, rows in the order of the anchors.
@@ -206,8 +245,8 @@ class _Oracle:
         k = rng.integers(n - 2, size=size, dtype=np.int32)
         k += k >= np.minimum(i, j)
         k += k >= np.maximum(i, j)
-        difference = self.distance(i, j) - self.distance(i, k)
-        j_farther = rng.random(size) < self.farther(difference)
+        to_j, to_k = self.distance(i, j), self.distance(i, k)
+        j_farther = rng.random(size) < self.farther(to_j, to_k)
         return np.column_stack([i, np.where(j_farther, k, j), np.where(j_farther, j, k)])
 
 
@@ -240,7 +279,25 @@ def pair_distances(points: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarr
     return np.einsum("ij,ij->i", differences, differences)
 
 
-def _farther_probability(noise: Noise) -> Callable[[np.ndarray], np.ndarray]:
+def _farther_probability(noise: Noise) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return the probability that the first of two squared distances is called the larger."""
+    if isinstance(noise, Power):
+        loss = power_family(noise.power, noise.slope, noise.lapse)
+        return lambda one, other: _power_probability(loss, one, other)
+    f = _of_difference(noise)
+    return lambda one, other: f(one - other)
+
+
+def _power_probability(loss: Loss, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    least = min(one.min(), other.min())
+    if least < 0:
+        raise ValueError(
+            f"squared_distances must be at least 0 for Power to take powers of them; got {least:g}"
+        )
+    return loss.probability(other, one)
+
+
+def _of_difference(noise: Noise) -> Callable[[np.ndarray], np.ndarray]:
     """Return the noise model f: the probability of "farther" as a function of the difference."""
     if callable(noise):
         return lambda difference: _check_probability(noise(difference), difference)
@@ -250,9 +307,9 @@ def _farther_probability(noise: Noise) -> Callable[[np.ndarray], np.ndarray]:
                 f"noise as a number is the share of wrong answers, 0 to 1/2; got {noise}"
             )
         return lambda difference: 0.5 + (0.5 - noise) * np.sign(difference)
-    check_choice("noise (if it is neither a number nor a function)", noise, NOISES)
+    check_choice("noise (if it is neither a number, Power nor a function)", noise, NOISES)
     if noise == "none":
-        return _farther_probability(0.0)
+        return _of_difference(0.0)
     from scipy.special import expit, ndtr
 
     return expit if noise == "btl" else ndtr

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.checks import check_choice, check_length, check_responses
+from ordinate._base.checks import check_choice, check_length, check_responses, check_weights
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.labels import encode, label_array
 from ordinate.data.numbering import distinct, numbered
@@ -45,7 +45,8 @@ class Triplets:
     participant : array-like, shape (m,), optional
         Who answered, as any hashable names.
     weight : array-like, shape (m,), optional
-        How many times a row was observed.
+        How many times a row was observed. The scale of weights changes a map only through the
+        ridge: `regularization` of methods that descend, and LOE's, which is there by default.
 
     Attributes
     ----------
@@ -90,7 +91,9 @@ class Triplets:
         self.participant = self.participant_labels = None
         if participant is not None:
             self.participant, self.participant_labels = self._codes("participant", participant)
-        self.weight = None if weight is None else _check_weight(weight, len(self))
+        if weight is not None:
+            weight = check_weights(check_length("weight", weight, len(self)))
+        self.weight: np.ndarray | None = weight
         self._origin = Origin()
         self._places: np.ndarray | None = None  # of the rows in the origin, if not all in order
 
@@ -468,15 +471,3 @@ def table_of(data: Any, *, n_items: int | None = None) -> Triplets:
     if is_table(data):
         return Triplets.from_frame(data, n_items=n_items)
     return Triplets(data, n_items=n_items)
-
-
-def _check_weight(weight: Any, n_rows: int) -> np.ndarray:
-    array = check_length("weight", weight, n_rows).astype(float)
-    bad = ~(np.isfinite(array) & (array > 0))
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(
-            f"weights must be positive and finite: row {row} has {array[row]} "
-            f"({bad.sum():,} such rows); drop those rows"
-        )
-    return array

@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_whole
 from ordinate._base.device import choose_device, describe_device
 from ordinate._base.memory import in_words
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
 from ordinate.files.inputs import open_source, over_labels
 from ordinate.files.ondisk import TripletFile
+from ordinate.kernels.losses import Loss
+
+NO_GAIN = 1e-6  # share of the loss that a map must save to tell anything
+SURE = 1e-3  # share of the loss that is left where a map is sure of every answer
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a checker believes a class whose base it does not know to have
@@ -55,6 +60,7 @@ class Embedder(ScikitEstimator, ABC):
     n_features_in_: int
     converged_: bool
     device_: str
+    loss_: float
 
     _streams = True  # takes triplets that are not in memory
     _by_anchor = False  # and needs the rows of each anchor together
@@ -235,7 +241,7 @@ class Embedder(ScikitEstimator, ABC):
             points = np.where(missing[:, None], np.nan, points)
             warnings.warn(
                 f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
-                f"{names_of(self.items_[missing])}",
+                f"{some(self.items_[missing])}",
                 UserWarning,
                 stacklevel=3,
             )
@@ -249,6 +255,39 @@ class Embedder(ScikitEstimator, ABC):
                 stacklevel=3,
             )
         return points
+
+    def _tell_end(
+        self, found: Any, loss: Loss, regularization: float = 0.0, advice: str = ""
+    ) -> None:
+        """Say that the callback stopped a descent, or warn of what came of it."""
+        if found.stopped:
+            self._say("stopped by the callback")
+        elif not self._warn_of_extremes(loss, regularization) and not found.converged:
+            warnings.warn(
+                f"not converged after {found.n_iter} steps: raise max_iter or tol{advice}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _warn_of_extremes(self, loss: Loss, regularization: float) -> bool:
+        """Warn where answers tell nothing, or set the map no limits; return whether they do."""
+        if self.loss_ >= (1 - NO_GAIN) * loss.at_one_point:
+            ridge = f", or the ridge of {regularization:g} outweighs them"
+            told = (
+                "the map explains the answers no better than one with all items in one place: they "
+                f"contradict each other{ridge if regularization else ''}. Nothing can be told "
+                "about where the items lie"
+            )
+        elif loss.is_likelihood and not regularization and self.loss_ <= SURE * loss.at_one_point:
+            told = (
+                "the map is sure of every answer, as none contradict each other: it would grow "
+                "without end, and its size means nothing. A little regularization, with methods "
+                "that take it, or more answers set it"
+            )
+        else:
+            return False
+        warnings.warn(told, UserWarning, stacklevel=4)
+        return True
 
     def _say(self, message: str) -> None:
         if self.verbose:
@@ -276,8 +315,3 @@ def answered(X: Any, triplets: Any, y: Any) -> Any:
             "ordinate.readers.read(path).triplets, and give y for the rows that came out"
         )
     return triplets.answered(y)
-
-
-def names_of(labels: np.ndarray) -> str:
-    """Return the first ten labels, for a message."""
-    return f"{labels[:10].tolist()}{' ...' if len(labels) > 10 else ''}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import beside, on_host
 from ordinate._base.checks import (
@@ -27,15 +27,16 @@ from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.algorithms.starts import (
     MOST_ITEMS,
-    MOST_STARTS,
-    RACE,
-    RACE_LEAST,
     Ending,
     Race,
     Start,
     agreement,
     endings,
+    n_on_sample,
+    race_on_sample,
 )
+from ordinate.data.labels import places
+from ordinate.data.simulate import pair_distances
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
 from ordinate.files.inputs import over_labels
@@ -46,8 +47,6 @@ WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
 INITS = ("auto", "spectral", "loe", "random")
-MOST_ELSEWHERE = 3  # starts that race where rows are not at hand, in a file or on a device
-RACE_ROWS = 80_000  # of all samples together that starts race on there
 
 
 class GradientEmbedder(Embedder):
@@ -110,6 +109,9 @@ class GradientEmbedder(Embedder):
         generator = random_generator(self.random_state).spawn(1)[0]
         with single_threaded_blas():
             first = self._start(triplets, init_triplets, store, n_components, generator)
+            if not on_host(first.points).any():  # no step leads away from one place
+                self._say(f"the {first.name} start has all items in one place: a random one")
+                first = _random(store, n_components, generator)
             if self.n_init == "auto" and isinstance(self.init, str) and self.init == "auto":
                 start, found = self._race(store, loss, first, generator, options)
             else:
@@ -128,16 +130,13 @@ class GradientEmbedder(Embedder):
             f"loss {self.loss_:.6f} per answer after {self.n_iter_} steps, {self.n_passes_:.1f} "
             f"passes, {time.perf_counter() - began:.2f} s"
         )
-        if found.stopped:
-            self._say("stopped by the callback")
-        elif not self.converged_:
-            warnings.warn(
-                f"not converged after {self.n_iter_} steps: raise max_iter or tol. Where answers "
-                "hardly contradict each other, a little regularization keeps the map from growing "
-                "without end",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._tell_end(
+            found,
+            loss,
+            options["regularization"],
+            ". Where answers hardly contradict each other, a little regularization keeps the map "
+            "from growing without end",
+        )
         return self
 
     @abstractmethod
@@ -235,32 +234,27 @@ class GradientEmbedder(Embedder):
         generator: np.random.Generator,
         options: dict,
     ) -> tuple[Start, Found]:
-        """Let starts race, unless that would cost much, and descend from the best."""
-        most = self._most_starts(store, loss, math.prod(first.points.shape))
-        if most == 1:
-            return self._try_all(store, loss, first, generator, options)
-        in_memory = isinstance(store, MemoryTriplets)
-        race = Race(
-            store.collapsed() if isinstance(store, MemoryTriplets) else store,
-            loss,
-            generator,
-            store,
-            regularization=options["regularization"],
-            max_iter=options["max_iter"],
-        )
-        start, self.starts_ = race.run(first, most, finals=in_memory)
-        solver = "blocks" if self.solver == "auto" else self.solver
+        """Let starts race, where that costs little, and descend from the best."""
         watch = self._make_watch(store)
-        return start, SOLVERS[solver](store, loss, start.points, watch=watch, **options)
-
-    def _most_starts(self, store: TripletStore, loss: Loss, size: int) -> int:
-        """How many starts may race: where rows are not at hand, as many as cost little."""
         if isinstance(store, MemoryTriplets) and store.n_items <= MOST_ITEMS:
-            return MOST_STARTS
-        if not loss.is_likelihood:
-            return 1  # hinges need all rows
-        rows = min(len(store), max(RACE * size, RACE_LEAST))
-        return int(np.clip(RACE_ROWS // rows, 1, MOST_ELSEWHERE))
+            race = Race(
+                store,
+                loss,
+                generator,
+                regularization=options["regularization"],
+                max_iter=options["max_iter"],
+            )
+            start, self.starts_ = race.run(first)
+            solver = "blocks" if self.solver == "auto" else self.solver
+            return start, SOLVERS[solver](store, loss, start.points, watch=watch, **options)
+        n_starts = n_on_sample(store, loss, math.prod(first.points.shape))
+        if n_starts == 1:
+            return self._try_all(store, loss, first, generator, options)
+        others = [_random(store, first.points.shape[1], generator) for _ in range(n_starts - 1)]
+        start, self.starts_ = race_on_sample(store, loss, [first, *others], self._descend, options)
+        # What has raced is no random start any more, which batches would suit.
+        begin = start if start is first else Start("given", start.points)
+        return start, self._descend(store, loss, begin, options, watch)
 
     def _try_all(
         self,
@@ -308,10 +302,41 @@ class GradientEmbedder(Embedder):
         return watch
 
 
+class LikelihoodEmbedder(GradientEmbedder):
+    """Those whose loss is a likelihood: they answer questions with probabilities."""
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """What the columns of `predict_proba` stand for, as `predict` says it."""
+        return np.array([-1, 1])
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the two answers to questions, by the map and the model.
+
+        Parameters
+        ----------
+        X : triplets in any form
+            Rows ``(anchor, first, second)``; labels, where given, are those of the fit.
+
+        Returns
+        -------
+        ndarray, shape (m, 2)
+            In the order of ``classes_``: that the second is called nearer to the anchor, and that
+            the first is. One half each where an item has no place.
+        """
+        check_is_fitted(self, "embedding_")
+        self._warn_of_cut_answers(X)
+        anchor, one, other = over_labels(X, self.items_).rows.T
+        points = self.embedding_
+        near, far = pair_distances(points, anchor, one), pair_distances(points, anchor, other)
+        first = self._loss(points.shape[1]).probability(near, far)
+        first = np.where(np.isnan(first), 0.5, first)
+        return np.column_stack([1 - first, first])
+
+
 def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:
     """Return a fitted model's map for these items, NaN where it has none."""
-    row_of = {label: row for row, label in enumerate(model.items_.tolist())}
-    rows = np.array([row_of.get(label, -1) for label in labels.tolist()])
+    rows = places(labels.tolist(), model.items_.tolist())
     return np.where(rows[:, None] >= 0, model.embedding_[rows], np.nan)
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from ordinate._base.checks import check_choice, check_number
 from ordinate.algorithms.optimise import Step
-from ordinate.estimators.descent import GradientEmbedder
+from ordinate.estimators.descent import GradientEmbedder, LikelihoodEmbedder
 from ordinate.kernels import losses
 from ordinate.kernels.losses import Loss
 from ordinate.kernels.noise import NAMES as NOISES
 
 
-class STE(GradientEmbedder):
+class STE(LikelihoodEmbedder):
     """Stochastic triplet embedding: the map that makes the answers most likely.
 
     A triplet has the probability f(far - near), of squared distances, with f logistic
@@ -127,7 +127,7 @@ class STE(GradientEmbedder):
         return losses.get({"btl": "ste", "thurstone": "probit"}[self.noise])
 
 
-class TSTE(GradientEmbedder):
+class TSTE(LikelihoodEmbedder):
     """Student-t stochastic triplet embedding: far items may lie anywhere far away.
 
     STE with the heavy tails of Student's distribution (van der Maaten and Weinberger, 2012): good
@@ -180,7 +180,7 @@ class TSTE(GradientEmbedder):
         return losses.get("tste", alpha=check_number("alpha", alpha, above=0))
 
 
-class CKL(GradientEmbedder):
+class CKL(LikelihoodEmbedder):
     """Crowd kernel learning: near is preferred in proportion to the squared distances.
 
     The probability of a triplet is ``(mu + far) / (2 mu + near + far)``, of squared distances
@@ -230,6 +230,71 @@ class CKL(GradientEmbedder):
 
     def _loss(self, n_components: int) -> Loss:
         return losses.get("ckl", mu=check_number("mu", self.mu, least=0))
+
+
+class PowerEmbedding(LikelihoodEmbedder):
+    """The most likely map of people who compare powers of distances, and lapse now and then.
+
+    A triplet has the probability ``lapse / 2 + (1 - lapse) f(slope (link(far) - link(near)))``, of
+    squared distances, with f logistic and ``link(u) = ((1 + u)^power - 1) / power``, or log(1 + u)
+    at power 0. Three relatives are points of this family, without lapses and up to the scale of the
+    map: :class:`STE` has power 1; :class:`CKL` power 0 and slope 1, its map being sqrt(mu) times
+    this one; :class:`TSTE` power 0 and slope (alpha + 1) / 2, its map being sqrt(alpha) times this
+    one. Power 1/2 on a large map compares distances, as :class:`SOE` does.
+
+    Parameters
+    ----------
+    n_components : int
+    power : float
+        From -10 to below 10: the larger, the more differences of large distances count beside those
+        of small ones.
+    slope : float
+        How clear answers are. At power 1 it is the map's scale by another name.
+    lapse : float
+        From 0 to below 1: the share of answers that are tossed up, whatever the distances.
+    init and all others
+        As for :class:`STE`, and so are the attributes.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        power: float = 0.5,
+        slope: float = 1.0,
+        lapse: float = 0.02,
+        init: Any = "auto",
+        n_init: Any = "auto",
+        regularization: float = 0.0,
+        tol: float = 1e-4,
+        max_iter: int = 500,
+        solver: str = "auto",
+        n_items: int | None = None,
+        backend: str = "auto",
+        device: Any = None,
+        random_state: Any = None,
+        callback: Callable[[Step], Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.power = power
+        self.slope = slope
+        self.lapse = lapse
+        self.init = init
+        self.n_init = n_init
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_items = n_items
+        self.backend = backend
+        self.device = device
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def _loss(self, n_components: int) -> Loss:
+        return losses.power_family(self.power, self.slope, self.lapse)
 
 
 class GNMDS(GradientEmbedder):

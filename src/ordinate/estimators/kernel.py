@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ordinate._base.checks import check_callback, check_number, check_whole
 from ordinate._base.threads import single_threaded_blas
@@ -94,14 +93,7 @@ class KernelEmbedder(Embedder):
             f"loss {self.loss_:.6f} per answer after {self.n_iter_} steps, "
             f"{time.perf_counter() - began:.2f} s"
         )
-        if found.stopped:
-            self._say("stopped by the callback")
-        elif not self.converged_:
-            warnings.warn(
-                f"not converged after {self.n_iter_} steps: raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._tell_end(found, loss)
         return self
 
     @abstractmethod

@@ -9,12 +9,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_choice, check_regularization
+from ordinate._base.messages import some
 from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.scaling import principal_axes
-from ordinate.estimators.base import Embedder, names_of
+from ordinate.estimators.base import Embedder
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
+LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
+ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
 
 class LOE(Embedder):
@@ -180,13 +183,29 @@ class LOE(Embedder):
             self.embedding_[unseen] = np.nan
             warnings.warn(
                 f"{unseen.sum():,} items were never compared by their distance to a landmark and "
-                f"have no place (NaN) in the map: {names_of(self.items_[unseen])}",
+                f"have no place (NaN) in the map: {some(self.items_[unseen])}",
+                UserWarning,
+                stacklevel=3,
+            )
+        each = float(scores.n_compared.sum()) / 2 / self.n_triplets_used_
+        if each < LIGHT:
+            warnings.warn(
+                f"the weights of the triplets have a mean of {each:.2g}: LOE takes weights for "
+                "numbers of answers, and so few tell little. If they are relative, divide them by "
+                "their mean",
+                UserWarning,
+                stacklevel=3,
+            )
+        if not np.nanmax(np.abs(self.embedding_)) > ONE_PLACE:
+            warnings.warn(
+                "all items are in one place: the answers contradict each other, and nothing can "
+                "be told about where the items lie",
                 UserWarning,
                 stacklevel=3,
             )
         apart = np.flatnonzero(scores.n_parts > 1)
         if len(apart):
-            names = names_of(self.items_[self.landmarks_[apart]])
+            names = some(self.items_[self.landmarks_[apart]])
             warnings.warn(
                 f"the comparisons of {len(apart)} landmarks fall into parts that no comparison "
                 f"connects, so that only the ridge relates their scores: {names}",
@@ -197,7 +216,7 @@ class LOE(Embedder):
             late = self.landmarks_[~scores.converged]
             warnings.warn(
                 f"the scores of {len(late)} landmarks had not converged after "
-                f"{self.n_passes_:.0f} passes: {names_of(self.items_[late])}",
+                f"{self.n_passes_:.0f} passes: {some(self.items_[late])}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

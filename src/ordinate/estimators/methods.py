@@ -6,7 +6,18 @@ from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option
 from ordinate.algorithms.landmark_choice import asks_about_landmarks
 from ordinate.data.triplets import Triplets
-from ordinate.estimators import CKL, GNMDS, LOE, SOE, STE, TSTE, GNMDSKer, STEKer, STEProj
+from ordinate.estimators import (
+    CKL,
+    GNMDS,
+    LOE,
+    SOE,
+    STE,
+    TSTE,
+    GNMDSKer,
+    PowerEmbedding,
+    STEKer,
+    STEProj,
+)
 from ordinate.estimators.base import Embedder
 from ordinate.files.ondisk import TripletFile
 from ordinate.passes import store_of
@@ -31,6 +42,7 @@ METHODS = (
     Method("ste", STE, "the most likely map of noisy answers; the usual choice", "any triplets"),
     Method("tste", TSTE, "like ste with heavy tails: shows groups", "any triplets"),
     Method("ckl", CKL, "answers that depend on ratios of distances", "any triplets"),
+    Method("power", PowerEmbedding, "people who compare distances, and lapse", "any triplets"),
     Method("soe", SOE, "answers with little noise: respects their order", "any triplets"),
     Method("gnmds", GNMDS, "a max-margin baseline", "any triplets"),
     Method("loe", LOE, "hundreds of millions of answers in seconds", "questions about landmarks"),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ordinate import __version__
-from ordinate._base.writing import whole_file, whole_folder
+from ordinate._base.writing import whole_folder, write_json
 from ordinate.estimators.base import Embedder
 from ordinate.files.maps import read_map, write_map
 
@@ -45,9 +45,7 @@ def write_model(path: Path, model: Embedder) -> None:
         "fitted": found,
         "not_kept": sorted(no_parameters + not_found),
     }
-    with whole_file(path) as new:
-        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
-        new.write_text(text + "\n", encoding="utf-8")
+    write_json(path, record)
 
 
 def load(folder: str | os.PathLike) -> Embedder:

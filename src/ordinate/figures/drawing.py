@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.checks import check_length
+from ordinate._base.messages import some
 from ordinate.files.items import is_missing
 
 # Okabe and Ito's colours, told apart by colour-blind eyes; their yellow is too pale on white.
@@ -70,7 +71,7 @@ def read_column(name: str, values: Any, n: int) -> Column:
     present = given[~missing].tolist()
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in present):
         numbers = np.full(n, np.nan)
-        numbers[~missing] = present
+        numbers[~missing] = [_float(value) for value in present]
         numbers[~np.isfinite(numbers)] = np.nan
         return Column(name, numbers, None, [], int(np.isnan(numbers).sum()))
     texts = [None if gone else str(v) for v, gone in zip(given, missing, strict=True)]
@@ -122,9 +123,9 @@ def match_images(images: Mapping | None, labels: Sequence[str] | None) -> dict[i
     by_text = {str(label): image for label, image in images.items()}
     found = {row: by_text[text] for row, text in enumerate(labels) if text in by_text}
     if not found:
-        some, known = list(by_text)[:3], list(labels)[:3]
         raise ValueError(
-            f"no key of images is a label: keys such as {some}, labels such as {known}"
+            f"no key of images is a label: the keys are {some(by_text, 3)}; the labels are "
+            f"{some(labels, 3)}"
         )
     return found
 
@@ -166,6 +167,14 @@ def clear_white(pixels: np.ndarray) -> np.ndarray:
     cleared = pixels.copy()
     cleared[background, 3] = 0
     return cleared
+
+
+def _float(value: float) -> float:
+    """A number as a float; one that is too large for that is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

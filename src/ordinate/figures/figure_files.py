@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,13 +44,16 @@ def save(figure: "Figure", path: str | Path, *, dpi: float = 300) -> Path:
 
     path = Path(path)
     kind = check_ending(path)
-    with whole_file(path) as partial, matplotlib.rc_context(TEXT), no_glyph_warnings():
+    with matplotlib.rc_context(TEXT), no_glyph_warnings():
         if kind in ("tif", "tiff"):
-            _save_tiff(figure, partial, dpi)
+            drawn = _tiff(figure, dpi)
         elif kind == "eps":
-            _save_eps(figure, partial, dpi)
+            drawn = _eps(figure, dpi)
         else:
-            figure.savefig(partial, format=kind, dpi=dpi, metadata=UNDATED.get(kind, {}))
+            drawn = _drawn(figure, kind, dpi, metadata=UNDATED.get(kind, {}))
+    # Not written by those who draw: some hide what a full disk says behind an error of their own.
+    with whole_file(path) as partial:
+        partial.write_bytes(drawn)
     return path
 
 
@@ -61,22 +64,26 @@ def check_ending(path: str | Path) -> str:
     return kind
 
 
-def _save_tiff(figure: "Figure", path: Path, dpi: float) -> None:
-    """Write three colours without a layer of transparency, compressed, as journals ask for."""
+def _drawn(figure: "Figure", kind: str, dpi: float, **options: Any) -> bytes:
+    file = BytesIO()
+    figure.savefig(file, format=kind, dpi=dpi, **options)
+    return file.getvalue()
+
+
+def _tiff(figure: "Figure", dpi: float) -> bytes:
+    """Three colours without a layer of transparency, compressed, as journals ask for."""
     from PIL import Image
 
-    drawn = BytesIO()
-    figure.savefig(drawn, format="png", dpi=dpi)
-    with Image.open(drawn) as picture:
-        picture.convert("RGB").save(path, "TIFF", compression="tiff_lzw", dpi=(dpi, dpi))
+    file = BytesIO()
+    with Image.open(BytesIO(_drawn(figure, "png", dpi))) as picture:
+        picture.convert("RGB").save(file, "TIFF", compression="tiff_lzw", dpi=(dpi, dpi))
+    return file.getvalue()
 
 
-def _save_eps(figure: "Figure", path: Path, dpi: float) -> None:
-    drawn = BytesIO()
+def _eps(figure: "Figure", dpi: float) -> bytes:
     with _opaque(figure):
-        figure.savefig(drawn, format="eps", dpi=dpi)
-    lines = drawn.getvalue().splitlines(keepends=True)
-    path.write_bytes(b"".join(line for line in lines if not line.startswith(b"%%CreationDate")))
+        lines = _drawn(figure, "eps", dpi).splitlines(keepends=True)
+    return b"".join(line for line in lines if not line.startswith(b"%%CreationDate"))
 
 
 @contextmanager

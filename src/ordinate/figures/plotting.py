@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate._base.checks import check_choice
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.figures.colour_keys import colour_bar, legend
 from ordinate.figures.drawing import Column, check_map, match_images, read_column
 from ordinate.figures.figure_files import save
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 WIDTHS = {"column": 85.0, "page": 180.0}  # mm, as most journals set them
 MOST_DIMENSIONS = 4  # of which all pairs are shown: six panels
 FULL = 0.4  # share of a map that labels may cover before it is made higher, if all are drawn
+MOST_LABELS = 2000  # that are tried where the choice is ours: a page has room for some hundreds
 LINE = 20  # characters of a line of a label
 
 
@@ -200,9 +201,12 @@ def _choose_labels(
     labels = [printable(name) for name in names]
     if short:  # a line sees to the length of its labels
         labels = [shorten(label) for label in labels]
-    if isinstance(show, str) or show >= len(labels):
+    if show == "auto" and len(labels) > MOST_LABELS:
+        kept = {*np.linspace(0, len(labels) - 1, MOST_LABELS).astype(int).tolist()}
+    elif isinstance(show, str) or show >= len(labels):
         return labels, []
-    kept = set(_spread_over(X, int(show)))
+    else:
+        kept = set(_spread_over(X, int(show)))
     chosen = [label if row in kept else "" for row, label in enumerate(labels)]
     return chosen, [f"{len(labels) - len(kept):,} of {len(labels):,} labels"]
 
@@ -236,12 +240,11 @@ def _families(scene: Scene, texts: list[str]) -> list[str]:
     families, missing = families_for([*labels, *column, *texts])
     if missing:
         hit = [text for text in (*labels, *column, *texts) if missing & set(text)]
-        some = ", ".join(repr(text.replace("\n", " ")) for text in hit[:5])
-        boxes = " ".join(sorted(missing)[:20])
+        names = some([text.replace("\n", " ") for text in hit], 5)
         warnings.warn(
-            f"no installed font can draw {len(hit):,} label{'s' * (len(hit) > 1)} in full, such as "
-            f"{some}: boxes stand for {boxes}. Install a font that has these characters, such as "
-            "one of the Noto fonts",
+            f"no installed font can draw {len(hit):,} label{'s' * (len(hit) > 1)} in full: "
+            f"{names}; boxes stand for {some(sorted(missing), 20)}. Install a font that has these "
+            "characters, such as one of the Noto fonts",
             stacklevel=3,
         )
     return families

@@ -24,6 +24,7 @@ from ordinate.figures.drawing import (
     read_column,
     thumbnail,
 )
+from ordinate.figures.fonts import printable
 from ordinate.files.items import display_names
 
 SCRIPTS = ("tools.js", "charts.js", "map.js", "labels.js", "controls.js", "page.js")
@@ -137,7 +138,7 @@ def _fill(title: str, data: dict[str, Any]) -> str:
     )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
-        "title": html.escape(str(title)),
+        "title": html.escape(printable(str(title))),
         "version": html.escape(__version__),
         # The browser runs this one script and no other, whatever a label may hold.
         "script_hash": f"sha256-{digest}",

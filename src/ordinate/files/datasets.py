@@ -3,7 +3,6 @@
 import glob
 import gzip
 import os
-import tempfile
 import zipfile
 import zlib
 from collections import Counter
@@ -13,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ordinate._base.download import DownloadError, Progress, cache_folder, fetch
+from ordinate._base.messages import some
 from ordinate.data.triplets import Triplets
 from ordinate.files import readers
 from ordinate.files.readers import ReadError
@@ -210,7 +210,7 @@ def _one_file(folder: Path, *patterns: str) -> Path:
         if len({file.name.removesuffix(".gz") for file in found}) > 1:
             raise ReadError(
                 f"{folder} holds several files that may be meant, "
-                f"{[file.name for file in found[:10]]}; give one of them"
+                f"{some([file.name for file in found])}; give one of them"
             )
         if found:
             return found[0]
@@ -288,21 +288,14 @@ def _read_food(file: Path) -> readers.Reading:
 
 
 def _read_zip(file: Path) -> readers.Reading:
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                names = [
-                    name for name in archive.namelist() if PurePosixPath(name).name == FOOD_CSV
-                ]
-                if len(names) != 1:
-                    raise ReadError(f"{file} must hold one {FOOD_CSV}; it holds {len(names)}")
-                csv = Path(folder, FOOD_CSV)
-                csv.write_bytes(archive.read(names[0]))
-            return _read_food(csv)
-        except ReadError as error:
-            raise ReadError(str(error).replace(f"{folder}{os.sep}", f"{file}: ")) from None
-        except BROKEN as error:
-            raise ReadError(f"{file} cannot be unpacked: {error}") from error
+    try:
+        with zipfile.ZipFile(file) as archive:
+            names = [name for name in archive.namelist() if PurePosixPath(name).name == FOOD_CSV]
+    except BROKEN as error:
+        raise ReadError(f"{file} cannot be unpacked: {error}") from error
+    if len(names) != 1:
+        raise ReadError(f"{file} must hold one {FOOD_CSV}; it holds {len(names)}")
+    return readers.read(file, layout="food100", table=names[0])
 
 
 def _food(file: Path, reading: readers.Reading) -> Food:
@@ -320,7 +313,7 @@ def _food(file: Path, reading: readers.Reading) -> Food:
         place = {image: i for i, image in enumerate(images)}
         unknown = [image for image in shown if image not in place]
         if unknown:
-            raise ReadError(f"{file} has images that items.txt does not name: {unknown[:10]}")
+            raise ReadError(f"{file} has images that items.txt does not name: {some(unknown)}")
         rows, answer = np.array([place[image] for image in shown], np.int32)[triplets.rows], None
     names = [items.get(image, "") for image in images]
     labelled = Triplets(rows, items=_labels(names, images), answer=answer)

@@ -12,23 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.memory import in_words, memory_size
-from ordinate._base.messages import Message, message_of
+from ordinate._base.memory import available_memory, in_words, memory_size
+from ordinate._base.messages import Message, some
+from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets, is_table, table_of
+from ordinate.files.formats.blocks import Blocks, open_blocks
+from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
-from ordinate.files.ondisk.handles import GroupedTriplets, PlainTriplets, TripletFile
-from ordinate.files.ondisk.plain import open_plain
-from ordinate.files.readers import FAST, ReadError, read, refuse_options
+from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
+from ordinate.files.readers import FAST, How, ReadError, how_to_read, read, refuse_options
+from ordinate.files.streaming import Streamed, read_in_blocks, refuse_other_count
 
-STREAMED = "streamed"
-ROWS_ALONE = (
-    "too large to be read with all that it holds: rows and weights alone are read, without answers "
-    "and participants, if there are any"
-)
-NOT_STREAMED = (
-    "is none of the files that can be streamed, and was read as a whole; a copy in the fast layout "
-    "can be"
-)
+HANDLE = "handle"
 
 
 class Source(NamedTuple):
@@ -41,12 +36,14 @@ class Source(NamedTuple):
     path : Path or None
         Of a file or folder.
     layout : str
-        The layout that was found in a file: one of the readers', "fast", or "streamed" for rows
-        taken as they lie from a plain file; "memory" for all that is no file.
+        The layout that was found in a file: one of the readers', or "fast"; "memory" and "handle"
+        for what is no file, but triplets in memory or an open file.
     n_rows, n_used : int
         Rows there are, and rows that gave triplets.
     notes : list of str
         What was dropped or left unread, how much of it and why.
+    read_sha256 : str
+        Of what was read; empty for what stays in a file.
     """
 
     triplets: Triplets | TripletFile
@@ -55,6 +52,7 @@ class Source(NamedTuple):
     n_rows: int
     n_used: int
     notes: list[str]
+    read_sha256: str = ""
 
     @property
     def stored(self) -> TripletFile | None:
@@ -67,12 +65,20 @@ class Source(NamedTuple):
         """The first triplet in words; nothing for what stays in a file."""
         return self.triplets.example if isinstance(self.triplets, Triplets) else ""
 
+    @property
+    def sha256(self) -> str:
+        """Of what was read; a file that is not yet read is, and must not have been changed."""
+        found = self.triplets
+        if isinstance(found, Triplets):
+            return self.read_sha256
+        return sha256_of(found.path, getattr(found, "source", found.files))
+
     def load(self) -> Triplets:
         """Return the triplets in memory, or raise if they cannot be there."""
         found = self.triplets
         if isinstance(found, Triplets):
             return found
-        if len(found) * found.row_bytes > found.memory_limit:
+        if found.loaded_bytes > found.memory_limit:
             raise _too_large(found)
         return found.load()
 
@@ -102,8 +108,8 @@ def open_source(
     memory_limit : int or str, optional
         Memory that a fit may take, by default half of what is free.
     stream : bool
-        A plain file too large for that may be handed out to be streamed, as rows and weights alone.
-        Else it is read with all that it holds, or refused.
+        A file whose triplets are too many for that may be handed out to be streamed; else it is
+        refused. What a file means does not depend on either.
     **reading
         Options of :func:`ordinate.readers.read`, where they differ from the defaults.
 
@@ -112,12 +118,16 @@ def open_source(
     Source
     """
     if isinstance(data, (str, os.PathLike)):
-        return _of_path(Path(data), n_items, memory_limit, stream, reading)
+        try:
+            return _of_path(Path(data), n_items, memory_limit, stream, reading)
+        except ReadError as error:
+            error.for_reader = True  # who gives a path here, gives no options
+            raise
     refuse_options("these triplets are no file", reading)
     if isinstance(data, TripletFile):
         if n_items not in (None, data.n_items):
             raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
-        layout = STREAMED if isinstance(data, PlainTriplets) else FAST
+        layout = FAST if isinstance(data, GroupedTriplets) else HANDLE
         return Source(data, data.path, layout, len(data), len(data), [])
     triplets = table_of(data, n_items=n_items)
     return Source(triplets, None, "memory", len(triplets), len(triplets), [])
@@ -154,69 +164,88 @@ def over_labels(data: Any, items: np.ndarray) -> Triplets:
         return triplets
     if triplets._items is None:
         return Triplets(triplets.rows, items=items, weight=triplets.weight)
-    names = triplets.items[triplets.rows]
-    return Triplets.from_columns(*names.T, items=items, weight=triplets.weight)
+    rows = places(triplets.items.tolist(), items.tolist())[triplets.rows]
+    unknown = np.unique(triplets.rows[rows < 0])
+    if len(unknown):
+        raise ValueError(
+            f"{(rows < 0).any(axis=1).sum():,} triplets name {len(unknown):,} items that are not "
+            f"among the {len(items):,} of the fit: {some(triplets.items[unknown])}"
+        )
+    return Triplets(rows, items=items, weight=triplets.weight)
 
 
 def _of_path(
     path: Path, n_items: int | None, memory_limit: Any, stream: bool, reading: dict[str, Any]
 ) -> Source:
-    memory_size(memory_limit)  # what is no size is an error, whatever the file
-    stored = _streamable(path, n_items, memory_limit)
-    if stored is not None and _stays_in_file(stored, stream):
-        n_rows = len(stored)
-        if isinstance(stored, GroupedTriplets):
-            refuse_options(f"{path} is in the fast layout, as rows alone", reading)
-            return Source(stored, path, FAST, n_rows, n_rows, [])
-        refuse_options(f"{path} is too large to be read but as rows alone", reading)
-        return Source(stored, path, STREAMED, n_rows, n_rows, [ROWS_ALONE])
-    found = read(path, **reading)
-    notes = found.notes
-    if memory_limit is not None and stored is None:
-        notes = [*notes, f"the memory limit did not apply: {path.name} {NOT_STREAMED}"]
-    triplets = _with_items(found.triplets, path, n_items)
-    return Source(triplets, path, found.layout, found.n_rows, found.n_used, notes)
-
-
-def _streamable(path: Path, n_items: int | None, memory_limit: Any) -> TripletFile | None:
-    """Open what can be streamed; None for all else, of which readers know what to say."""
-    if not (path.is_file() or path.is_dir()):
-        return None  # opening a pipe waits for somebody to write
-    grouped = open_grouped(path)
+    limit = memory_size(memory_limit)  # what is no size is an error, whatever the file
+    grouped = open_grouped(path) if path.is_file() or path.is_dir() else None
     if grouped is not None:
-        return GroupedTriplets(grouped, n_items, memory_limit)
+        refuse_options(f"{path} is in the fast layout, as rows alone", reading)
+        stored = GroupedTriplets(grouped, n_items, limit)
+        return Source(stored, path, FAST, len(stored), len(stored), [])
+    how = how_to_read(**reading)
+    blocks = _too_large_to_read(path, how, memory_limit)
+    if blocks is None:
+        found = read(path, **reading)
+        triplets = _with_items(found.triplets, path, n_items)
+        return Source(triplets, path, *found[1:])
+    streamed = read_in_blocks(path, blocks, how, limit, n_items)
+    source = _source_of(streamed)
+    if source.stored is None:
+        return source._replace(triplets=source.load(), read_sha256=source.sha256)
+    if not stream:
+        raise _too_large(source.stored)
+    n_bytes = sum(file.stat().st_size for file in streamed.folder.iterdir())
+    if not n_bytes:
+        return source
+    note = (
+        f"too many triplets for the memory limit: {in_words(n_bytes)} of {streamed.folder.parent} "
+        "hold them while they are used"
+    )
+    return source._replace(notes=[*source.notes, note])
+
+
+def _source_of(found: Streamed) -> Source:
+    return Source(found.triplets, found.triplets.path, *found[1:-1])
+
+
+def open_in_blocks(
+    path: Path, *, n_items: int | None = None, memory_limit: Any = None, **reading: Any
+) -> Source:
+    """Read a file block by block, whatever its size, and leave its triplets in files."""
     try:
-        file = open_plain(path)
-    except (OSError, ValueError):
+        blocks = open_blocks(path)
+    except Exception:  # decoders raise errors of many kinds at broken files
+        read(path, **reading)  # which knows what to say
+        raise
+    found = read_in_blocks(path, blocks, how_to_read(**reading), memory_size(memory_limit), n_items)
+    return _source_of(found)
+
+
+def _too_large_to_read(path: Path, how: How, memory_limit: Any) -> Blocks | None:
+    """Return the blocks of a file that takes more memory than there is; None for all else.
+
+    What cannot be opened is left to the readers, who know what to say.
+    """
+    if not (path.is_file() or path.is_dir()):
+        return None  # what comes through a pipe comes once
+    try:
+        blocks = open_blocks(path)
+    except Exception:  # decoders raise errors of many kinds at broken files
         return None
-    return PlainTriplets(file, n_items, memory_limit)
-
-
-def _stays_in_file(stored: TripletFile, stream: bool) -> bool:
-    """Whether to hand out the handle: of the fast layout, or of a plain file that is too large."""
-    if not isinstance(stored, PlainTriplets):
-        return True
-    if 4 * stored.file.n_bytes <= stored.memory_limit:
-        return False
-    try:
-        fits = stored.fits  # the first look at the rows
-    except (ValueError, TypeError) as error:
-        raise ReadError(Message(f"{stored.path}: ", message_of(error))) from error
-    if not (stream or fits):
-        raise _too_large(stored)
-    return stream
+    if blocks.needed <= memory_size(memory_limit):
+        return None
+    if (blocks.tables is None or how.table is not None) and memory_limit is None:
+        # Half of the memory is a guess at what others need: all that is free is worth a try.
+        return None if blocks.needed <= available_memory() else blocks
+    return blocks
 
 
 def _with_items(triplets: Triplets, path: Path, n_items: int | None) -> Triplets:
     """Take the labels of a file for ids, if there are more of these than were named."""
     if n_items in (None, triplets.n_items):
         return triplets
-    if 0 not in triplets.items:
-        raise ValueError(
-            f"n_items is {n_items}, but {path} names {triplets.n_items} items, and they are not "
-            "ids from 0: read it with ordinate.readers.read(path, first_id=...), or leave n_items "
-            "out"
-        )
+    refuse_other_count(path, triplets.items, triplets.n_items, n_items)
     return Triplets.from_frame(triplets.to_arrow(), n_items=n_items)
 
 

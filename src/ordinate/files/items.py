@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ordinate._base.endings import PICTURES
+from ordinate._base.messages import some
 from ordinate.files.formats.cells import MISSING, WHOLE, normal
 from ordinate.files.formats.files import load
 from ordinate.files.readers import ReadError
@@ -115,17 +116,19 @@ def _label_column(
     if whole:
         twice = [label for label in labels if found[whole[0]][label] > 1]
         raise ReadError(
-            f"{path}: some labels occur more than once in column {header[whole[0]]!r}: {twice[:10]}"
+            f"{path}: these labels occur more than once in column {header[whole[0]]!r}: "
+            f"{some(twice)}"
         )
     nearest = min(range(len(header)), key=lambda k: len(missing[k]))
     best = named[0] if named and len(missing[nearest]) == len(labels) else nearest
     if len(missing[best]) == len(labels):
         raise ReadError(
-            f"{path}: no column holds the labels, such as {labels[:3]}; the columns are {header}"
+            f"{path}: no column holds the labels ({some(labels, 3)}); the columns are "
+            f"{some(header)}"
         )
     raise ReadError(
-        f"{path} lacks {len(missing[best]):,} items: {missing[best][:10]} are not in its column "
-        f"{header[best]!r}"
+        f"{path} lacks {len(missing[best]):,} items, which are not in its column "
+        f"{header[best]!r}: {some(missing[best])}"
     )
 
 
@@ -172,7 +175,7 @@ def display_names(
     nameless = [label for label, name in zip(own, given, strict=True) if not name]
     if nameless:
         notes.append(
-            f"{len(nameless):,} items have no name and keep their label: {nameless[:5]}"
+            f"{len(nameless):,} items have no name and keep their label: {some(nameless, 5)}"
         )  # fmt: skip
     shown = [name or label for label, name in zip(own, given, strict=True)]
     counts = Counter(shown)
@@ -180,7 +183,7 @@ def display_names(
     if shared:
         n_shared = sum(counts[name] for name in shared)
         notes.append(
-            f"{n_shared:,} items share a name, and have their label in brackets: {shared[:5]}"
+            f"{n_shared:,} items share a name, and have their label in brackets: {some(shared, 5)}"
         )
         shown = [
             f"{name} ({label})" if counts[name] > 1 else name

@@ -14,6 +14,8 @@ from ordinate._base.writing import whole_file
 DIMENSION = "dim"
 BYTES = 19  # of a distance as text, at most about
 LARGE = 500_000_000  # bytes that are not written unasked
+# What spreadsheets take for a formula, and the same behind the sign that tells them not to.
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 class MapFile(NamedTuple):
@@ -24,10 +26,35 @@ class MapFile(NamedTuple):
     columns: dict[str, list]
 
 
+def as_text(value: Any, *, defuse: bool) -> str:
+    """Return text for a table; if it may be a formula and is to be defused, behind a ``'``.
+
+    Text that begins so itself gets another one, so that :func:`as_it_was` always restores it.
+
+    >>> as_text("=1+1", defuse=False), as_text("=1+1", defuse=True), as_text("'=x", defuse=False)
+    ('=1+1', "'=1+1", "''=x")
+    """
+    text = str(value)
+    return f"'{text}" if FORMULA.match(text) and (defuse or text[0] == "'") else text
+
+
+def as_it_was(text: str) -> str:
+    """Return what :func:`as_text` was given."""
+    return text[1:] if text[:1] == "'" and FORMULA.match(text) else text
+
+
 def write_map(
-    path: str | os.PathLike, labels: Any, points: np.ndarray, columns: Mapping[str, Any]
+    path: str | os.PathLike,
+    labels: Any,
+    points: np.ndarray,
+    columns: Mapping[str, Any],
+    *,
+    defuse: bool = False,
 ) -> None:
     """Write a map: labels, coordinates and further columns; a missing value is empty.
+
+    ``defuse`` puts ``'`` before texts that spreadsheets would take for formulas; reading the map
+    takes it off.
 
     Examples
     --------
@@ -44,19 +71,26 @@ def write_map(
     import pyarrow as pa
     from pyarrow.csv import write_csv
 
-    table: dict[str, Any] = {"label": [str(label) for label in labels]}
+    table: dict[str, Any] = {"label": [as_text(label, defuse=defuse) for label in labels]}
     for k, coordinates in enumerate(np.asarray(points, dtype=float).T, start=1):
         table[f"{DIMENSION}{k}"] = pa.array(coordinates, from_pandas=True)
     for name, values in columns.items():
         if name in table:
             raise ValueError(f"a map has a column {name!r} of its own: give yours another name")
-        table[name] = pa.array(values, from_pandas=True)
-    with whole_file(path) as partial:
-        write_csv(pa.table(table), partial)
+        cells = [as_text(v, defuse=defuse) if isinstance(v, str) else v for v in values]
+        table[as_text(name, defuse=defuse)] = pa.array(cells, from_pandas=True)
+    # Arrow takes open files where it refuses names that are not UTF-8.
+    with whole_file(path) as partial, partial.open("wb") as file:
+        write_csv(pa.table(table), file)
 
 
 def write_distances(
-    path: str | os.PathLike, labels: Any, points: np.ndarray, *, large: bool = False
+    path: str | os.PathLike,
+    labels: Any,
+    points: np.ndarray,
+    *,
+    large: bool = False,
+    defuse: bool = False,
 ) -> None:
     """Write the distances between all items as a table, labels in its first row and column.
 
@@ -71,6 +105,8 @@ def write_distances(
     points : ndarray, shape (n, d)
     large : bool
         Write the table even if it takes more than :data:`LARGE` bytes.
+    defuse : bool
+        Put ``'`` before labels that spreadsheets would take for formulas.
 
     Examples
     --------
@@ -84,7 +120,8 @@ def write_distances(
     "bee",5.0,0.0
     <BLANKLINE>
     """
-    X, names = np.asarray(points, dtype=float), [str(label) for label in labels]
+    X = np.asarray(points, dtype=float)
+    names = [as_text(label, defuse=True) if defuse else str(label) for label in labels]
     if X.ndim != 2 or len(names) != len(X):
         raise ValueError(
             f"points must be an (n, d) array with a label each; got shape {X.shape} and "
@@ -119,7 +156,8 @@ def read_map(path: str | os.PathLike) -> MapFile:
 
     try:
         options = ConvertOptions(column_types={"label": pa.string()})
-        table = read_csv(os.fspath(path), convert_options=options)
+        with open(path, "rb") as file:
+            table = read_csv(file, convert_options=options)
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
     except (pa.ArrowInvalid, OSError) as error:
@@ -132,7 +170,10 @@ def read_map(path: str | os.PathLike) -> MapFile:
             f"{path} is not a map: it needs the columns label, dim1, dim2, ..., each once, and "
             f"rows; it has {', '.join(table.column_names)} and {table.num_rows:,} rows"
         )
-    columns = table.to_pydict()
+    columns = {
+        as_it_was(name): [as_it_was(cell) if isinstance(cell, str) else cell for cell in cells]
+        for name, cells in table.to_pydict().items()
+    }
     try:
         points = np.array([columns.pop(name) for name in names], dtype=float).T
     except (TypeError, ValueError) as error:

@@ -14,9 +14,13 @@ from typing import Any, NamedTuple
 from ordinate.kernels.functions import (
     above,
     erfcx,
+    exp,
     expit,
+    exprel,
+    exprel_slope,
     is_above,
     log,
+    log1p,
     log_ndtr,
     ndtr,
     nonzero,
@@ -32,11 +36,15 @@ Formula = Callable[..., Any]
 
 
 class Link(NamedTuple):
-    """A function of squared distances u, up to a constant, and its derivative."""
+    """A function of squared distances u, up to a constant, and its derivatives.
+
+    ``slope`` is the derivative by u, ``by_shape`` are those by the shape numbers, one for each.
+    """
 
     name: str
     value: Formula
     slope: Formula
+    by_shape: tuple[Formula, ...] = ()
 
 
 class Penalty(NamedTuple):
@@ -44,7 +52,8 @@ class Penalty(NamedTuple):
 
     The curvature scales steps. It is the expected second derivative for likelihoods, whose value is
     minus the logarithm of the probability of an answer, and the square of the derivative for the
-    hinge, which has no second one.
+    hinge, which has no second one. ``by_shape`` are the derivatives by the shape numbers. The
+    probabilities of a likelihood's two answers, at z and -z, add up to 1.
     """
 
     name: str
@@ -52,6 +61,7 @@ class Penalty(NamedTuple):
     slope: Formula
     curvature: Formula
     is_likelihood: bool = False
+    by_shape: tuple[Formula, ...] = ()
 
 
 class Noise(NamedTuple):
@@ -93,6 +103,10 @@ def _student_slope(u, alpha):
     return (alpha + 1) / 2 / (alpha + u)
 
 
+def _student_by_alpha(u, alpha):
+    return log(alpha + u) / 2 + _student_slope(u, alpha)
+
+
 def _logarithm(u, mu):
     return log(mu + u)
 
@@ -108,6 +122,25 @@ def _root(u):
 
 def _root_slope(u):
     return 0.5 / sqrt(nonzero(u))
+
+
+# ((1 + u)^power - 1) / power, and log(1 + u) at power 0, times the slope.
+def _power(u, power, slope):
+    return slope * _power_by_slope(u, power, slope)
+
+
+def _power_slope(u, power, slope):
+    return slope * exp(power * log1p(u)) / (1 + u)
+
+
+def _power_by_power(u, power, slope):
+    logarithm = log1p(u)
+    return slope * logarithm * logarithm * exprel_slope(power * logarithm)
+
+
+def _power_by_slope(u, power, slope):
+    logarithm = log1p(u)
+    return logarithm * exprel(power * logarithm)
 
 
 # Noise models, and the penalties -log f(-z).
@@ -155,6 +188,30 @@ def _normal_slope(z):
     return _normal_residual(-z)
 
 
+# -log f, f = lapse / 2 + (1 - lapse) q: answers that were tossed up, and others right with
+# probability q. Without lapses, f must not vanish either, however far out.
+def _right(z):
+    return nonzero(expit(-z))
+
+
+def _lapsing(z, lapse):
+    return -log(lapse / 2 + (1 - lapse) * _right(z))
+
+
+def _lapsing_slope(z, lapse):
+    right = _right(z)
+    return (1 - lapse) * right * (1 - right) / (lapse / 2 + (1 - lapse) * right)
+
+
+def _lapsing_curvature(z, lapse):
+    return _lapsing_slope(z, lapse) * _lapsing_slope(-z, lapse)
+
+
+def _lapsing_by_lapse(z, lapse):
+    right = _right(z)
+    return (right - 0.5) / (lapse / 2 + (1 - lapse) * right)
+
+
 # Other penalties.
 
 
@@ -182,8 +239,9 @@ LINKS = {
     link.name: link
     for link in (
         Link("identity", _identity, _identity_slope),
-        Link("student", _student, _student_slope),
-        Link("logarithm", _logarithm, _logarithm_slope),
+        Link("student", _student, _student_slope, (_student_by_alpha,)),
+        Link("logarithm", _logarithm, _logarithm_slope, (_logarithm_slope,)),
+        Link("power", _power, _power_slope, (_power_by_power, _power_by_slope)),
         Link("root", _root, _root_slope),
     )
 }
@@ -192,6 +250,14 @@ PENALTIES = {
     for penalty in (
         Penalty("logistic", _logistic, _logistic_slope, _logistic_information, True),
         Penalty("normal", _normal, _normal_slope, _normal_information, True),
+        Penalty(
+            "lapsing logistic",
+            _lapsing,
+            _lapsing_slope,
+            _lapsing_curvature,
+            True,
+            (_lapsing_by_lapse,),
+        ),
         Penalty("hinge", _hinge, _hinge_slope, _hinge_slope),
         Penalty("squared hinge", _squared_hinge, _squared_hinge_slope, _squared_hinge_curvature),
     )

@@ -3,9 +3,13 @@
 Each compiled backend has functions of the same names for its own numbers, in its ``functions``.
 """
 
+import math
 from typing import Any
 
-from ordinate._base.arrays import cast, namespace, special
+from ordinate._base.arrays import cast, keep, namespace, special
+
+SMALL = 0.5  # where differences of exponentials cancel, and a short series is exact
+EXPREL_SLOPE = tuple((n + 1) / math.factorial(n + 2) for n in range(14))
 
 
 def ones_like(x: Any) -> Any:
@@ -36,6 +40,31 @@ def sqrt(x: Any) -> Any:
 def log(x: Any) -> Any:
     """Natural logarithm."""
     return namespace(x).log(x)
+
+
+def log1p(x: Any) -> Any:
+    """log(1 + x), exact for small x."""
+    return namespace(x).log1p(x)
+
+
+def exp(x: Any) -> Any:
+    """e^x."""
+    return namespace(x).exp(x)
+
+
+def exprel(x: Any) -> Any:
+    """(e^x - 1) / x, which is 1 at 0."""
+    there = x != 0
+    return keep(namespace(x).expm1(x) / keep(x, there, 1.0), there, 1.0)
+
+
+def exprel_slope(x: Any) -> Any:
+    """Derivative of :func:`exprel`: (e^x - exprel(x)) / x, which is 1/2 at 0."""
+    small = abs(x) < SMALL
+    series, large = 0.0 * x, keep(x, ~small, 1.0)
+    for term in reversed(EXPREL_SLOPE):
+        series = series * x + term
+    return namespace(x).where(small, series, (exp(large) - exprel(large)) / large)
 
 
 def expit(x: Any) -> Any:

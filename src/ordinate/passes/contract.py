@@ -42,7 +42,7 @@ class TripletStore(Protocol):
 
     @property
     def n_passes(self) -> float:
-        """Passes so far of ``loss``, ``curvature`` and ``similarity``; a sample's by its share."""
+        """Passes so far that summed something over all rows; a sample's count by its share."""
 
     @property
     def counts(self) -> Array:
@@ -63,6 +63,13 @@ class TripletStore(Protocol):
 
     def curvature(self, points: Array, loss: Loss) -> tuple[Array, Array]:
         """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
+
+    def shape(self, points: Array, loss: Loss) -> tuple[float, Array, Array, Array]:
+        """Value and gradient of a loss, as ``loss`` has them, and what its k shape numbers do.
+
+        That is the gradient (k,) in them, link first, and, for a likelihood, their expected
+        information (k, k) given the map: what the questions tell about them, whatever the answers.
+        """
 
     def similarity(self, vectors: Array) -> Array:
         """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""

@@ -101,7 +101,7 @@ class StreamedColumns(ColumnPasses):
     def _n_parts_of(self, column: int, n_parts: int) -> int:
         parent = np.arange(self.n_items, dtype=np.uint32)
         for task in self._tasks([column]):
-            pairs, _ = self.file.read_pairs(task.rows, verify=column not in self._sound)
+            pairs, _ = self.file.read_pairs(task.rows)
             self._check(task, pairs)
             n_parts = self.backend.join_parts(pairs, parent, n_parts)
             self.file.buffers.give(pairs)
@@ -129,8 +129,7 @@ class StreamedColumns(ColumnPasses):
         columns = list(columns)
 
         def read(task: Task) -> tuple[Task, np.ndarray, np.ndarray]:
-            verify = task.column not in self._sound
-            return task, *self.file.read_pairs(task.rows, verify=verify)
+            return task, *self.file.read_pairs(task.rows)
 
         def compute(block: tuple[Task, np.ndarray, np.ndarray]) -> tuple[Task, Result]:
             task, pairs, weight = block

@@ -54,6 +54,10 @@ class TripletPasses(ABC):
         """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
         return self._pass("curvature_sums", self._precise(points), loss)
 
+    def shape(self, points: Array, loss: Loss) -> tuple[float, Array, Array, Array]:
+        """Value, gradient (n, d), gradient (k,) in the shape numbers, their information (k, k)."""
+        return self._pass("shape_sums", self._precise(points), loss)
+
     def similarity(self, vectors: Array) -> Array:
         """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
         return self._pass("similarity_sums", vectors)

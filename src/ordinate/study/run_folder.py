@@ -1,8 +1,6 @@
 """The folder that a fit leaves behind: coordinates, figures, a report, and how they were made."""
 
-import hashlib
 import json
-import os
 import platform
 import re
 from collections.abc import Callable, Mapping
@@ -14,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate import __version__
-from ordinate._base.writing import DiskFullError, whole_file
+from ordinate._base.writing import DiskFullError, whole_file, write_json
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
@@ -27,7 +25,6 @@ from ordinate.figures.report import html_report
 from ordinate.files.maps import write_map
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
-BLOCK = 1 << 22
 
 
 class Story(NamedTuple):
@@ -97,8 +94,13 @@ def write_run(
     story: Story,
     appearance: Appearance,
     tell: Callable[[str], None] = lambda stage: None,
+    *,
+    defuse: bool = False,
 ) -> dict[str, Any]:
-    """Write all files into a folder; return what went into ``run.json``."""
+    """Write all files into a folder; return what went into ``run.json``.
+
+    ``defuse`` is for the map, as in :func:`ordinate.files.maps.write_map`.
+    """
     model = analysis.model
     labels = [str(label) for label in model.items_]
     columns: dict[str, Any] = {
@@ -108,7 +110,7 @@ def write_run(
     appearance = appearance.beside_ours()
     named = {} if appearance.names is None else {"name": appearance.names}
     more = columns | named | dict(appearance.columns)
-    write_map(folder / "embedding.csv", labels, model.embedding_, more)
+    write_map(folder / "embedding.csv", labels, model.embedding_, more, defuse=defuse)
     write_model(folder / "model.json", model)
 
     def draw(appearance: Appearance) -> None:
@@ -135,10 +137,7 @@ def write_run(
     analysis.warnings.extend(_attempt("report", report, appearance))
     tell("record")
     record = describe(analysis, story)
-    with whole_file(folder / "run.json") as path:
-        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
-        # Halves of characters, as in file names that are not UTF-8, become escapes of JSON.
-        path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+    write_json(folder / "run.json", record)
     return record
 
 
@@ -218,18 +217,6 @@ def read_record(embedding: Path) -> dict[str, Any] | None:
 def versions() -> dict[str, str]:
     """Return the versions of Python and of what the map depends on."""
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
-
-
-def fingerprint(path: str | os.PathLike) -> str:
-    """Return the SHA-256 of a file, or of the files of a folder in the order of their names."""
-    digest = hashlib.sha256()
-    path = Path(path)
-    files = [p for p in sorted(path.iterdir()) if p.is_file()] if path.is_dir() else [path]
-    for name in files:
-        with open(name, "rb") as file:
-            while block := file.read(BLOCK):
-                digest.update(block)
-    return digest.hexdigest()
 
 
 def _page(

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,7 @@ def is_missing(value: object) -> bool:
     return value is None or str(value).strip().lower() in MISSING
 
 
+@lru_cache(maxsize=1 << 15)
 def normal(name: str) -> str:
     """Return a column's name in lower case, with single underscores between words.
 
@@ -57,9 +59,14 @@ def number(word: str) -> float:
     return value if np.isfinite(value) else np.inf
 
 
-def distinct(columns: Iterable[pa.ChunkedArray]) -> tuple[list, np.ndarray]:
-    """Return the distinct cells of columns, and the index of each cell; -1 where it is null."""
-    plain = [plain_cells(column) for column in columns]
+def distinct(
+    columns: Iterable[pa.ChunkedArray], whole: Callable[[bool], bool] = bool
+) -> tuple[list, np.ndarray]:
+    """Return the distinct cells of columns, and the index of each cell; -1 where it is null.
+
+    ``whole`` decides whether floats are whole numbers, given whether they are here.
+    """
+    plain = [plain_cells(column, whole) for column in columns]
     if len({column.type for column in plain}) > 1:
         plain = [column.cast(pa.string()) for column in plain]
     chunks = [chunk for column in plain for chunk in column.chunks if len(chunk)]
@@ -68,19 +75,19 @@ def distinct(columns: Iterable[pa.ChunkedArray]) -> tuple[list, np.ndarray]:
     return encoded.chunk(0).dictionary.to_pylist(), np.concatenate(codes)
 
 
-def plain_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def plain_cells(column: pa.ChunkedArray, whole: Callable[[bool], bool] = bool) -> pa.ChunkedArray:
     """Return a column as text or integers; whole floats become integers."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return plain_cells(column.cast(kind.value_type))
+        return plain_cells(column.cast(kind.value_type), whole)
     if pa.types.is_null(kind) or pa.types.is_boolean(kind):
         return column.cast(pa.string())
     if pa.types.is_integer(kind):
         return column.cast(pa.int64())
     if pa.types.is_floating(kind):
         column = pc.if_else(pc.is_nan(column), None, column)
-        whole = pc.all(pc.equal(column, pc.floor(column))).as_py()
-        return column.cast(pa.int64() if whole in (True, None) else pa.string())
+        here = pc.all(pc.equal(column, pc.floor(column))).as_py() in (True, None)
+        return column.cast(pa.int64() if whole(here) else pa.string())
     if str(kind) in ("string", "large_string", "string_view"):
         return column.cast(pa.string())
-    raise ReadError(f"a column holds {kind} values; text and numbers can be read")
+    raise ReadError(f"a column holds {kind} values; text and numbers can be read: make text of it")

@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ordinate._base.messages import readable
+
+FOR_READER = "ordinate.readers.read(path, ...).triplets"
+
 
 class Remedy(NamedTuple):
     """Options of :func:`ordinate.readers.read` that settle a question, and when they do.
@@ -32,7 +36,12 @@ class ReadError(ValueError):
         Where and why.
     remedies : tuple of Remedy
         The options that would settle it, each on its own; often none.
+    for_reader : bool
+        Whoever meets the error cannot give the options, but :func:`ordinate.readers.read` takes
+        them.
     """
+
+    for_reader = False
 
     def __init__(self, what: str, *remedies: Remedy) -> None:
         super().__init__(what, *remedies)
@@ -41,5 +50,8 @@ class ReadError(ValueError):
 
     def __str__(self) -> str:
         if not self.remedies:
-            return self.what
-        return f"{self.what}. Say {'; or '.join(map(str, self.remedies))}"
+            return readable(self.what)
+        ways = "; or ".join(map(str, self.remedies))
+        if self.for_reader:
+            return readable(f"{self.what}. Give {FOR_READER} instead of the path, with {ways}")
+        return readable(f"{self.what}. Say {ways}")

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordinate._base.endings import ENDINGS, IMAGES, stem
+from ordinate._base.hashing import sha256_of_several
+from ordinate._base.messages import some
 from ordinate._base.writing import MARK
 from ordinate.files.formats import files as single
 from ordinate.files.formats.cells import is_list, normal, plain_cells
@@ -26,6 +28,17 @@ def load(path: Any, choice: str | None = None) -> Table:
     if not os.path.isdir(path):
         return single.load(path, choice)
     folder = Path(path)
+    files, notes = readable_files(folder)
+    tables = [single.load(file, choice) for file in files]
+    table = tables[0] if len(tables) == 1 else _together(folder, tables)
+    each = {_within(folder, file): t.sha256 for file, t in zip(files, tables, strict=True)}
+    table.sha256 = sha256_of_several(each)
+    table.notes[:0] = notes
+    return table
+
+
+def readable_files(folder: Path) -> tuple[list[Path], list[str]]:
+    """Return the files of a folder, or of those within it, and notes on those that are not read."""
     files, notes = _readable(folder, sorted(folder.iterdir()))
     if not files and any(file.is_dir() for file in folder.iterdir()):
         inside = (file for file in sorted(folder.rglob("*")) if file.is_file() and not _ours(file))
@@ -33,10 +46,7 @@ def load(path: Any, choice: str | None = None) -> Table:
     if not files:
         told = "; ".join(notes) or "it is empty"
         raise ReadError(f"{folder} holds no file that can be read ({told}); {single.KNOWN} can")
-    tables = [single.load(file, choice) for file in files]
-    table = tables[0] if len(tables) == 1 else _together(folder, tables)
-    table.notes[:0] = notes
-    return table
+    return files, notes
 
 
 def _readable(folder: Path, inside: Iterable[Path]) -> tuple[list[Path], list[str]]:
@@ -53,7 +63,7 @@ def _readable(folder: Path, inside: Iterable[Path]) -> tuple[list[Path], list[st
         else:
             files.append(file)
     notes = [
-        f"{len(names):,} {what}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}"
+        f"{len(names):,} {what}: {some(names)}"
         for what, names in (("files are empty", empty), ("files were not read", others))
         if names
     ]
@@ -78,14 +88,16 @@ def _within(folder: Path, file: Path) -> str:
     return file.relative_to(folder).as_posix()
 
 
+def names_within(folder: Path, files: Iterable[Path]) -> list[str]:
+    """Return the names of files; what is not UTF-8 in one is written as an escape."""
+    inside = (_within(folder, file) for file in files)
+    return [name.encode("utf-8", "backslashreplace").decode() for name in inside]
+
+
 def _together(folder: Path, tables: list[Table]) -> Table:
     """Put tables below each other: by the names of their columns, or by position without names."""
     shown = str(folder)
-    # Files name participants: what is not UTF-8 in a name is written as an escape.
-    names = [
-        _within(folder, Path(table.path)).encode("utf-8", "backslashreplace").decode()
-        for table in tables
-    ]
+    names = names_within(folder, (Path(table.path) for table in tables))
     notes: list[str] = []
     header: list[str] | None = None
     if _have_names(shown, names, tables):
@@ -117,6 +129,11 @@ def _together(folder: Path, tables: list[Table]) -> Table:
         array=np.concatenate(arrays) if len(arrays) == len(tables) else None,
         notes=notes + _notes_of(names, tables),
         files=files,
+        like_rows={
+            cell: f"{name}, {where}"
+            for name, table in zip(names, tables, strict=True)
+            for cell, where in table.like_rows.items()
+        },
     )
 
 
@@ -197,7 +214,7 @@ def _common_columns(
             )
     common = [name for key, name in headers[0].items() if counts[key] == len(tables)]
     rare = [key[0] for key, count in counts.items() if count < len(tables)]
-    notes = [f"columns that few files have are not read: {rare[:10]}"] if rare else []
+    notes = [f"columns that few files have are not read: {some(rare)}"] if rare else []
     return common, notes
 
 
@@ -235,7 +252,4 @@ def _notes_of(names: list[str], tables: list[Table]) -> list[str]:
     for name, table in zip(names, tables, strict=True):
         for note in table.notes:
             files.setdefault(note, []).append(name)
-    return [
-        f"{', '.join(where[:3])}{' ...' if len(where) > 3 else ''}: {note}"
-        for note, where in files.items()
-    ]
+    return [f"{some(where, 3)}: {note}" for note, where in files.items()]

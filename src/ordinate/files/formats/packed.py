@@ -6,6 +6,7 @@ import re
 import zipfile
 
 from ordinate._base.memory import available_memory, in_words
+from ordinate._base.messages import some
 from ordinate.files.formats.errors import ReadError, Remedy
 
 LAYERS = 3  # a zip file may hold itself
@@ -29,13 +30,13 @@ def unpack(
 
 
 def refuse_too_large(shown: str, n_bytes: int) -> None:
-    """Raise if what a file unpacks to cannot be read with the memory there is."""
+    """Raise if what a file or a pipe holds cannot be read with the memory there is."""
     free = available_memory()
     if SHARE * n_bytes > free:
         raise ReadError(
-            f"{shown} unpacks to {in_words(n_bytes)} or more; reading that takes about {SHARE} "
-            f"times as much memory, and {in_words(free)} are free. If that is no mistake, unpack "
-            "it and keep the columns and rows that are needed, or use a larger machine"
+            f"{shown} holds {in_words(n_bytes)} or more; reading that takes about {SHARE} "
+            f"times as much memory, and {in_words(free)} are free. If that is no mistake, save "
+            "the columns and rows that are needed in a file, or use a larger machine"
         )
 
 
@@ -92,11 +93,10 @@ def _member(shown: str, content: bytes, choice: str | None) -> tuple[str, bytes,
     elif len(names) == 1:
         (name,) = names  # the choice may be of a sheet within
     else:
-        some = f"{names[:10]}{' ...' if len(names) > 10 else ''}"
         wanted = "" if choice is None else f", none of them {choice!r}"
         raise ReadError(
-            f"{shown} holds {len(names)} files {some}{wanted}; if they belong together, unpack "
-            "them, and give the folder to read them as one",
+            f"{shown} holds {len(names)} files, {some(names)}{wanted}; if they belong together, "
+            "unpack them, and give the folder to read them as one",
             *(Remedy({"table": name}) for name in names[:5]),
         )
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ordinate._base.messages import some
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.packed import refuse_too_large, unpacked_size
 from ordinate.files.formats.table import Table
@@ -41,14 +42,14 @@ def read_workbook(shown: str, content: bytes, choice: str | None) -> Table:
         names = tables if others else names
         if len(names) > 1:
             raise ReadError(
-                f"{shown} has {len(names)} sheets that are not empty: {names}",
+                f"{shown} has {len(names)} sheets that are not empty: {some(names)}",
                 *(Remedy({"table": name}) for name in names[:5]),
             )
         if not names:
             raise ReadError(f"{shown}: the file is empty, in each of its sheets {list(sheets)}")
         table = _read_sheet(shown, names[0], _rows(shown, sheets[names[0]]))
         if others:
-            table.notes.append(f"only sheet {names[0]!r} is a table; not read: {others[:10]}")
+            table.notes.append(f"only sheet {names[0]!r} is a table; not read: {some(others)}")
         return table
 
 

@@ -1,15 +1,18 @@
 """A file as a table: columns found by their names, rows dropped with a note or refused by line."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import and_, or_
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ordinate._base.messages import Message
+from ordinate.data.labels import alike
+from ordinate.files.formats.board import Board, Join, NoRowsLeft, Use
 from ordinate.files.formats.cells import (
     FALSE,
     TRUE,
@@ -71,9 +74,14 @@ class Files(NamedTuple):
         return np.searchsorted(self.starts, rows, side="right") - 1
 
 
+def add(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """Add counts that belong together, one by one."""
+    return tuple(a + b for a, b in zip(one, other, strict=True))
+
+
 @dataclass
 class Table:
-    """Columns of a file.
+    """Columns of a file, or of a block of its rows.
 
     Attributes
     ----------
@@ -100,6 +108,23 @@ class Table:
         What the file calls the columns that are called by their roles.
     has_answers : bool
         A column of answers was read, to which response= applies.
+    board : Board or None
+        What the blocks of a file say together; None where the file is read as a whole.
+    block : int
+        Which block this is; the first begins with the first line.
+    bad_lines : tuple or None
+        The first line of a block of text with more or fewer fields than the table, how many there
+        are, and how the text is written.
+    n_drops : int
+        How often rows were dropped.
+    merges : bool
+        Labels that differ in trifles alone name one item.
+    merged : dict of str to set of str
+        The spellings that became one, by the first of them.
+    sha256 : str
+        Of the bytes that were read, packed or not.
+    like_rows : dict of str to str
+        Cells of several lines that stray quotes may have made of rows, and where they begin.
     """
 
     path: str
@@ -116,16 +141,37 @@ class Table:
     drops: tuple[str, ...] = ()
     origin: dict[str, str] = field(default_factory=dict)
     has_answers: bool = False
+    board: Board | None = None
+    block: int = 0
+    bad_lines: tuple[int, int, Any] | None = None
+    n_drops: int = 0
+    merges: bool = False
+    merged: dict[str, set[str]] = field(default_factory=dict)
+    sha256: str = ""
+    like_rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.rows):
             self.rows = np.arange(self.data.num_rows)
 
+    def together(self, what: str, own: Any, join: Join, use: Use = lambda said: said) -> Any:
+        """Return what the rows of a file say; in a block, what those of all blocks do.
+
+        ``own`` is what the rows here say, ``join`` puts it together with what others say, and
+        ``use`` is as much of that as matters: while it stays the same, no block is read again.
+        """
+        return use(own) if self.board is None else self.board.ask(what, own, join, use)
+
     def named(self) -> "Table":
         """Take the first line of a text file as the names of its columns."""
         if not self.undecided:
             return self
-        return replace(self, data=self.data.slice(1), rows=self.rows[1:], undecided=False)
+        return replace(self.without(1), undecided=False)
+
+    def without(self, n_lines: int) -> "Table":
+        """Return the rows below the first lines of the file."""
+        n = 0 if self.block else n_lines
+        return replace(self, data=self.data.slice(n), rows=self.rows[n:])
 
     def bare(self) -> "Table":
         """Take the first line of a text file as data."""
@@ -134,7 +180,7 @@ class Table:
     def shown_header(self) -> str:
         """Return the names of the columns for messages, cut where there are very many."""
         bare = self.header is None
-        cells = self.cells(0, range(self.data.num_columns)) if bare else self.header or []
+        cells = self.first_rows(1)[0] if bare else self.header or []
         names = [str(name)[:40] for name in cells[:25]]
         without = f"without names, {len(cells)} of them, such as " if bare else ""
         return f"{without}{names}{' ...' if len(cells) > 25 else ''}"
@@ -146,13 +192,9 @@ class Table:
 
     def index(self, names: Sequence[str]) -> int | None:
         """Return the place of the column that has the first of these names, or None."""
-        exact: dict[str, list[int]] = {}
-        alike: dict[str, list[int]] = {}
-        for i, own in enumerate(self.header or []):
-            exact.setdefault(own, []).append(i)
-            alike.setdefault(squeezed(own), []).append(i)
+        exact, squashed = _places(tuple(self.header or ()))
         for name in names:
-            found = exact.get(name) or alike.get(squeezed(name), [])
+            found = exact.get(name) or squashed.get(squeezed(name), [])
             if len(found) > 1:
                 raise ReadError(f"{self.path}: column {name!r} occurs twice; rename one of them")
             if found:
@@ -193,17 +235,18 @@ class Table:
                 return [numbered[count] for count in sorted(numbered)]
             place = self.index([stem])
             if place is not None and is_list(self.data.schema.types[place]):
-                return self.spread(place, self.data.column(place).to_pylist())
+                kind = self.data.schema.types[place].value_type
+                return self.spread(place, self.data.column(place).to_pylist(), kind)
         return []
 
-    def spread(self, place: int, lists: list) -> list[int]:
+    def spread(self, place: int, lists: list, kind: pa.DataType) -> list[int]:
         """Put the entries of lists, one a row, into numbered columns of their own."""
         stem = (self.header or [])[place]
         width = max((len(entry or []) for entry in lists), default=0)
+        width = self.together("longest list", width, max)
         start = self.data.num_columns
         for k in range(width):
             cells = [entry[k] if entry and k < len(entry) else None for entry in lists]
-            kind = pa.string() if self.text else None
             self.data = self.data.append_column(f"{stem}_{k + 1}", pa.array(cells, kind))
         self.header = [*(self.header or []), *self.data.column_names[start:]]
         return list(range(start, start + width))
@@ -211,14 +254,21 @@ class Table:
     def drop(self, mask: Any, why: str) -> None:
         """Leave out the rows of a mask, and note how many and why."""
         mask = np.asarray(mask, bool)
-        if mask.any():
-            self.notes.append(Message(f"{mask.sum():,} of {len(mask):,} rows dropped: ", why))
-            self.data = self.data.filter(pa.array(~mask))
-            self.rows = self.rows[~mask]
-            self.array = None
-        if not len(self.rows):
+        n_dropped, n_rows = self.together(
+            "dropped", (int(mask.sum()), len(mask)), add, lambda n: n if n[0] else (0, 0)
+        )
+        if not n_dropped:
+            return
+        self.notes.append(Message(f"{n_dropped:,} of {n_rows:,} rows dropped: ", why))
+        self.n_drops += 1
+        self.data = self.data.filter(pa.array(~mask))
+        self.rows = self.rows[~mask]
+        self.array = None
+        if n_dropped == n_rows:
             told = Message.joined("; ", self.notes)
             raise ReadError(Message(f"{self.path}: no row is left. ", told))
+        if not len(self.rows):
+            raise NoRowsLeft
 
     def refuse(
         self, mask: Any, describe: Callable[[int], str], advice: str, *, kind: str = ""
@@ -228,27 +278,41 @@ class Table:
         Returns the mask of the rows kept, None for all of them.
         """
         mask = np.asarray(mask, bool)
-        if not mask.any():
-            return None
         if kind in self.drops:
+            before = self.n_drops
             self.drop(mask, DROPPABLE[kind])
-            return ~mask
-        first = int(mask.argmax())
+            return None if self.n_drops == before else ~mask
+        first = int(mask.argmax()) if mask.any() else None
+        own = None if first is None else self._where(first, describe)
+        where, n_bad, n_rows = self.together(
+            "refused",
+            (own, int(mask.sum()), len(mask)),
+            lambda one, other: (one[0] or other[0], *add(one[1:], other[1:])),
+            lambda said: said if said[1] else (None, 0, 0),
+        )
+        if not n_bad:
+            return None
         remedy = Remedy({"drop": (*self.drops, kind)}, "to leave them out")
         raise ReadError(
-            f"{self.path}, {self.place(int(self.rows[first]))}: {describe(first)} "
-            f"({mask.sum():,} such rows of {len(mask):,}); {advice}",
+            f"{where} ({n_bad:,} such rows of {n_rows:,}); {advice}",
             *([remedy] if kind else []),
         )
 
+    def _where(self, i: int, describe: Callable[[int], str]) -> str:
+        return f"{self.path}, {self.place(int(self.rows[i]))}: {describe(i)}"
+
+    def distinct(self, columns: Iterable[pa.ChunkedArray]) -> tuple[list, np.ndarray]:
+        """Return the distinct cells of columns, and the index of each cell; -1 where it is null."""
+        return distinct(columns, lambda own: self.together("whole numbers", own, and_))
+
     def words(self, column: pa.ChunkedArray) -> np.ndarray:
         """Return the cells of a column as trimmed text, missing ones empty."""
-        values, codes = distinct([column])
+        values, codes = self.distinct([column])
         return np.array([*(str(value).strip() for value in values), ""], object)[codes]
 
     def among(self, column: pa.ChunkedArray, allowed: Sequence[str]) -> np.ndarray:
         """Tell which cells are one of some words in lower case; missing cells are empty words."""
-        values, codes = distinct([column])
+        values, codes = self.distinct([column])
         known = [str(value).strip().lower() in allowed for value in values]
         return np.array([*known, "" in allowed])[codes]
 
@@ -278,12 +342,18 @@ class Table:
         )
         return floats
 
-    def items(self, places: Sequence[int]) -> Items:
-        """Read columns of items; cells may be empty."""
-        values, codes = distinct([self.data.column(place) for place in places])
-        names, order = self._names(values)
+    def items(self, places: Sequence[int], *, exact: bool = False) -> Items:
+        """Read columns of items, or of others that are named ``exact``ly; cells may be empty."""
+        values, codes = self.distinct([self.data.column(place) for place in places])
+        words = self._words(values)
+        if self.merges and not exact:
+            words = self._merged(words, codes)
+        names: dict = {}
+        order = np.array(
+            [-1 if w in ("", None) else names.setdefault(w, len(names)) for w in words], int
+        )
         codes = np.append(order, -1)[codes].reshape(len(places), -1).T
-        return Items(codes, names).select(slice(None))
+        return Items(codes, list(names)).select(slice(None))
 
     def distinct_items(
         self, places: Sequence[int], *, shown: int | None = None, answer: int | None = None
@@ -293,7 +363,7 @@ class Table:
         Rows that name no item are dropped, as are those without an answer, the column at
         ``answer``; rows that lack a name or name an item twice are refused, or dropped on request.
         """
-        shown, n_rows = len(places) if shown is None else shown, len(self.rows)
+        shown, n_drops = len(places) if shown is None else shown, self.n_drops
         items = self._named_rows(self.items(places), shown, answer)
         kept = self.refuse(
             (items.codes[:, :shown] < 0).any(axis=1),
@@ -304,12 +374,12 @@ class Table:
         items = items if kept is None else items.select(kept)
         items = self.differing(items, items.codes[:, :shown])
         # Read again after a drop: a word that only other rows had made text of all numbers.
-        return items if len(self.rows) == n_rows else self.items(places)
+        return items if self.n_drops == n_drops else self.items(places)
 
     def _named_rows(self, items: Items, shown: int, answer: int | None) -> Items:
         """Drop the rows that name no item, and then those without an answer."""
         missing_names = [*map(is_missing, items.names), True]
-        if not any(missing_names[:-1]) and items.codes.min() >= 0:
+        if not self.together("missing", any(missing_names[:-1]) or items.codes.min() < 0, or_):
             return items
         blank = np.array(missing_names)[items.codes]
         question = [k for k in range(shown) if k != answer]
@@ -320,6 +390,12 @@ class Table:
             return items
         given = items.codes[:, [answer]]
         named = ((items.codes[:, question] == given) & (given >= 0)).any(axis=1)
+        if answer < shown:
+            # Not among the others of its row, but an item if it is among those of another.
+            used = np.unique(items.codes[:, question])
+            called = {items.names[code] for code in used if code >= 0 and missing_names[code]}
+            called = self.together("called as if missing", called, or_)
+            named |= np.array([*(name in called for name in items.names), False])[given[:, 0]]
         missing = blank[:, answer] & ~named
         self.drop(missing, "the answer is missing")
         return items.select(~missing)
@@ -327,42 +403,91 @@ class Table:
     def differing(self, items: Items, codes: np.ndarray) -> Items:
         """Refuse rows of which some of the items are the same, or drop them on request."""
         ordered = np.sort(codes, axis=1)
-        kept = self.refuse(
+        kept = self._refuse_repeated(
             ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1),
-            lambda i: (
-                f"{[items.names[code] for code in codes[i] if code >= 0]} names an item twice"
-            ),
+            lambda i: [items.names[code] for code in codes[i] if code >= 0],
+        )
+        return items if kept is None else items.select(kept)
+
+    def refuse_repeated(self, rows: np.ndarray, names: Callable[[int], list]) -> np.ndarray | None:
+        """Refuse rows (m, 3) of which two items are the same, or drop them on request."""
+        a, b, c = rows.T
+        return self._refuse_repeated((a == b) | (a == c) | (b == c), names)
+
+    def _refuse_repeated(self, mask: Any, names: Callable[[int], list]) -> np.ndarray | None:
+        return self.refuse(
+            mask,
+            lambda i: f"{names(i)} names an item twice",
             "the items of a row must differ",
             kind="repeated",
         )
-        return items if kept is None else items.select(kept)
 
     def cells(self, i: int, places: Sequence[int]) -> list:
         """Return cells of a row as they stand."""
         return [self.data.column(place)[i].as_py() for place in places]
 
-    def _names(self, values: list) -> tuple[list, np.ndarray]:
-        """Return the labels of cells, and the label of each cell, -1 for none.
+    def first_rows(self, n: int) -> list[list]:
+        """Return all cells of the first rows of the file."""
+        places = range(self.data.num_columns)
+        own = [self.cells(i, places) for i in range(min(n, len(self.rows)))]
+        return self.together(f"first {n}", own, lambda one, other: (one + other)[:n])
+
+    def first_cells(self, column: pa.ChunkedArray, n: int) -> list:
+        """Return the first cells of a column of the file."""
+        own = column.slice(0, n).to_pylist()
+        return self.together(f"first {n}", own, lambda one, other: (one + other)[:n])
+
+    def _words(self, values: list) -> list:
+        """Return the labels of cells, nothing for none.
 
         Numbers among text become integers where every label is one; text is trimmed.
         """
-        if self.text:
-            quoted = [v for v in values if v[:1].isspace() and v.lstrip()[:1] == '"']
-            if quoted:
-                raise ReadError(
-                    f"{self.path}: a quote follows a blank in {quoted[0]!r}, so that it does not "
-                    "count as a quote; remove the blank after the delimiter"
-                )
         words = [v.strip() if isinstance(v, str) else v for v in values]
-        if self.text:
-            whole = [WHOLE.fullmatch(word) for word in words if word]
-            if all(whole):
-                words = [int(WHOLE.fullmatch(word)[1]) if word else "" for word in words]  # type: ignore[index]
-        names: dict = {}
-        order = np.array(
-            [-1 if w == "" or w is None else names.setdefault(w, len(names)) for w in words], int
-        )
-        return list(names), order
+        if not self.text:
+            return words
+        quoted = [v for v in values if v[:1].isspace() and v.lstrip()[:1] == '"']
+        quoted = self.together("quoted", quoted[:1], lambda one, other: one or other)
+        if quoted:
+            raise ReadError(
+                f"{self.path}: a quote follows a blank in {quoted[0]!r}, so that it does not "
+                "count as a quote; remove the blank after the delimiter"
+            )
+        whole = all(WHOLE.fullmatch(word) for word in words if word)
+        if self.together("whole numbers", whole, and_):
+            return [int(WHOLE.fullmatch(word)[1]) if word else "" for word in words]  # type: ignore[index]
+        return words
+
+    def _merged(self, words: list, codes: np.ndarray) -> list:
+        """Write names that differ in trifles alone as the first of them, column by column."""
+        used, at = np.unique(codes, return_index=True)
+        columns, rows = divmod(at, len(self.rows))
+        stands = list(zip(columns.tolist(), self.rows[rows].tolist(), strict=True))
+        own: dict = {}
+        for code, place in zip(used.tolist(), stands, strict=True):
+            if code >= 0:
+                own.setdefault(words[code], place)
+        places = self.together("spellings", own, _earliest)
+        first = {}
+        for group in alike(sorted(places, key=lambda word: places[word])):
+            self.merged.setdefault(group[0], set()).update(group)
+            first.update(dict.fromkeys(group, group[0]))
+        return [first.get(word, word) for word in words]
+
+
+def _earliest(some: dict, others: dict) -> dict:
+    """Put the places of words together, that of each where it stands first."""
+    return {word: min(place, some.get(word, place)) for word, place in (some | others).items()}
+
+
+@lru_cache(maxsize=16)
+def _places(header: tuple[str, ...]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Return the places of names, exactly as they are and as they are compared."""
+    exact: dict[str, list[int]] = {}
+    squashed: dict[str, list[int]] = {}
+    for i, name in enumerate(header):
+        exact.setdefault(name, []).append(i)
+        squashed.setdefault(squeezed(name), []).append(i)
+    return exact, squashed
 
 
 @lru_cache(maxsize=1 << 14)

@@ -4,15 +4,18 @@ import csv
 import io
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from ordinate._base.messages import some
 from ordinate.files.formats.cells import column_of, normal
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.names import PARTICIPANT
+from ordinate.files.formats.nested import unnested
+from ordinate.files.formats.quotes import check_quotes, long_fields
 from ordinate.files.formats.table import Table
 
 DELIMITERS = ("\t", ",", ";", "|", " ")
@@ -50,14 +53,18 @@ def read_json(shown: str, name: str, content: bytes) -> Table:
     lists = isinstance(data, list) and len(data) > 0 and all(map(_is_records, data))
     if lists:
         n_lists, data = len(data), _joined(data)
+    data, notes = unnested(shown, data)
     if isinstance(data, dict) and not any(isinstance(value, list) for value in data.values()):
         data = [data]
     if isinstance(data, dict):
-        return _columns(shown, data)
+        table = _columns(shown, data)
+        table.notes += notes
+        return table
     if all(isinstance(record, dict) for record in data):
         names = list(dict.fromkeys(key for record in data for key in record))
         columns = {name: [record.get(name) for record in data] for name in names}
         table = _columns(shown, columns)
+        table.notes += notes
         if lists:
             table.notes.append(f"{n_lists:,} lists of records are read as one")
         return table
@@ -90,7 +97,7 @@ def _columns(shown: str, columns: dict) -> Table:
     table = typed(shown, pa.table({name: column_of(value) for name, value in rows.items()}))
     if len(rows) < len(columns):
         others = [name for name in columns if name not in rows]
-        table.notes.append(f"not read, since they are no lists of {longest:,} rows: {others[:10]}")
+        table.notes.append(f"not read, since they are no lists of {longest:,} rows: {some(others)}")
     return table
 
 
@@ -100,22 +107,76 @@ def _sample(content: bytes) -> str:
     return (content if end < 0 else content[: end + 1]).decode(errors="ignore")
 
 
+class TextForm(NamedTuple):
+    """How a text table is written, as its first lines show."""
+
+    delimiter: str
+    n_columns: int
+    n_above: int  # lines above the table
+    notes: list[str]
+
+
 def read_text(shown: str, content: bytes) -> Table:
     """Read fields between delimiters; whether line 1 is a header is left open."""
     if b"\n" not in content:
         content = content.replace(b"\r", b"\n")  # as Excel for Macintosh ends lines
+    form, content = begin_text(shown, content, content)
+    delimiter, n_columns, n_above, notes = form
+    quoted = b'"' in content
+    content = single_blanks(content, delimiter, quoted)
+    data, n_bad = parse_text(shown, content, form)
+
+    def place(row: int) -> str:
+        return f"line {n_above + line_of(content, delimiter, lambda i, cells: i == row)}"
+
+    if n_bad:
+        line = n_above + unequal_line(content, form)
+        raise ReadError(unequal_lines(shown, line, n_bad, form))
+    if data.num_columns != n_columns:
+        raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
+    if quoted:
+        breaks = check_quotes(shown, content, delimiter, data, n_above)
+        notes += [breaks.note] if breaks.note else []
+    table = Table(shown, data, None, place, text=True, undecided=True, delimiter=delimiter)
+    table.header = [cell.strip() for cell in table.cells(0, range(n_columns))]
+    table.notes += notes
+    table.like_rows = breaks.like_rows if quoted else {}
+    return table
+
+
+def begin_text(shown: str, content: bytes, end: bytes) -> tuple[TextForm, bytes]:
+    """Find how a table is written, from its beginning and its end; return it with a repaired head.
+
+    The beginning must hold as many lines as are sampled, and may be all.
+    """
     n_above = _lines_above(_sample(content).splitlines())
     above, content = _cut_lines(content, n_above)
     delimiter, n_columns = _delimiter(shown, _sample(content))
-    content, notes = _header_as_wide_as_rows(content, delimiter, n_columns)
+    content, notes = _header_as_wide_as_rows(content, delimiter, n_columns, end)
     if above:
         notes.insert(0, f"not read, since the table begins below: {above}")
-    quoted = b'"' in content
-    # Arrow takes each blank for a delimiter; the substitution is slow, so only where needed.
+    return TextForm(delimiter, n_columns, n_above, notes), content
+
+
+def single_blanks(content: bytes, delimiter: str, quoted: bool) -> bytes:
+    """Put single blanks between fields: Arrow takes each blank for a delimiter."""
+    # The substitution is slow, so only where needed.
     loose = content[:1] == b" " or any(blank in content for blank in LOOSE_BLANKS)
     if delimiter == " " and loose and not quoted:
         content = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", content)
         content = re.sub(rb"[ \t]+", b" ", content)
+    return content
+
+
+def parse_text(
+    shown: str, content: bytes, form: TextForm, *, n_above: int | None = None, inside: bool = False
+) -> tuple[pa.Table, int]:
+    """Return the rows as text, and the number of those that have more or fewer fields.
+
+    ``inside`` says that the content does not begin with the table's first line; ``n_above`` lines
+    stand above it.
+    """
+    n_above = form.n_above if n_above is None else n_above
     if b"\n" not in content:
         content += b"\n"  # Arrow does not see a single line without an end
     bad: list[Any] = []
@@ -124,38 +185,45 @@ def read_text(shown: str, content: bytes) -> Table:
         bad.append(row)
         return "skip"
 
-    data = pa.csv.read_csv(
-        pa.BufferReader(content),
-        read_options=pa.csv.ReadOptions(autogenerate_column_names=True, block_size=1 << 22),
-        parse_options=pa.csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=quoted, invalid_row_handler=skip
-        ),
-        convert_options=pa.csv.ConvertOptions(
-            column_types={f"f{i}": pa.string() for i in range(n_columns)},
-            strings_can_be_null=False,
-            check_utf8=False,
-        ),
-    )
-
-    def place(row: int) -> str:
-        return f"line {n_above + _line(content, delimiter, lambda i, cells: i == row)}"
-
-    if bad:
-        width = data.num_columns
-        line = n_above + _line(content, delimiter, lambda i, cells: len(cells) != width)
-        raise ReadError(
-            f"{shown}, line {line}: not the {width} fields of line {n_above + 1} "
-            f"({len(bad):,} such rows); repair those rows, or quote fields that hold {delimiter!r}"
+    quoted = b'"' in content
+    names = [f"f{i}" for i in range(form.n_columns)]
+    try:
+        data = pa.csv.read_csv(
+            pa.BufferReader(content),
+            read_options=pa.csv.ReadOptions(
+                autogenerate_column_names=not inside,
+                column_names=names if inside else None,
+                block_size=1 << 22,
+            ),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=form.delimiter, newlines_in_values=quoted, invalid_row_handler=skip
+            ),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
         )
-    if data.num_columns != n_columns:
-        raise ReadError(f"{shown}: line 1 is too long, or its quotes do not match")
-    table = Table(shown, data, None, place, text=True, undecided=True, delimiter=delimiter)
-    table.header = [cell.strip() for cell in table.cells(0, range(n_columns))]
-    table.notes += notes
-    last = table.cells(-1, [n_columns - 1])[0]
-    if "\n" in last and not content.rstrip().endswith(b'"'):
-        raise ReadError(f"{shown}: a quote is opened and never closed, or the file is cut off")
-    return table
+    except pa.ArrowInvalid:
+        # A quote may be the reason.
+        list(long_fields(shown, content, form.delimiter, n_above))
+        raise
+    if bad and quoted:
+        list(long_fields(shown, content, form.delimiter, n_above))
+    return data, len(bad)
+
+
+def unequal_line(content: bytes, form: TextForm) -> int:
+    """Return the first line, from 1, that has more or fewer fields than the table."""
+    return line_of(content, form.delimiter, lambda i, cells: len(cells) != form.n_columns)
+
+
+def unequal_lines(shown: str, line: int, n_bad: int, form: TextForm) -> str:
+    """Say that lines have more or fewer fields than the first."""
+    return (
+        f"{shown}, line {line}: not the {form.n_columns} fields of line {form.n_above + 1} "
+        f"({n_bad:,} such rows); repair those rows, or quote fields that hold {form.delimiter!r}"
+    )
 
 
 def _lines_above(lines: list[str]) -> int:
@@ -172,6 +240,8 @@ def _lines_above(lines: list[str]) -> int:
 
 def _is_above(line: str, delimiter: str, width: int) -> bool:
     """Tell whether a line is a comment or a title; words of a title are no fields."""
+    if line.count('"') % 2:
+        return False  # the field goes on below
     if line.startswith("#") and len(_fields(line.lstrip("# "), delimiter)) != width:
         return True
     filled = (sum(map(bool, _fields(line, other))) for other in DELIMITERS if other != " ")
@@ -189,14 +259,19 @@ def _cut_lines(content: bytes, n: int) -> tuple[list[str], bytes]:
     return [word[:60] for word in words if word], content[sum(map(len, lines)) :]
 
 
-def _header_as_wide_as_rows(content: bytes, delimiter: str, n: int) -> tuple[bytes, list[str]]:
-    """Cut off names beyond the fields that all rows have; add that of a column without one."""
+def _header_as_wide_as_rows(
+    content: bytes, delimiter: str, n: int, last: bytes
+) -> tuple[bytes, list[str]]:
+    """Cut off names beyond the fields that all rows have; add that of a column without one.
+
+    ``last`` ends as the file does.
+    """
     end = content.find(b"\n")
     line = content[:end]
     names = next(csv.reader([line.decode(errors="ignore")], delimiter=delimiter), [])
     if len(names) == n - 1:
         # R names rows in a first column; others end each row, but not the header, by a delimiter.
-        empty = content.rstrip(b"\r\n").endswith(delimiter.encode())
+        empty = last.rstrip(b"\r\n").endswith(delimiter.encode())
         names = [*names, ""] if empty else ["", *names]
         notes = [f"the header has no name for the {'last' if empty else 'first'} column"]
     elif delimiter == " " or len(names) <= n or line.count(b'"') % 2:
@@ -254,7 +329,7 @@ def _delimiter(shown: str, sample: str) -> tuple[str, int]:
     return delimiter, n_columns
 
 
-def _line(content: bytes, delimiter: str, wanted: Any) -> int:
+def line_of(content: bytes, delimiter: str, wanted: Any) -> int:
     """Return the line, from 1, of the first record wanted; for messages only, since it is slow."""
     records = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=delimiter)
     start, i = 1, 0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ordinate._base.messages import some
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.matlab import variables as matlab_variables
 from ordinate.files.formats.packed import refuse_too_large, unpacked_size
@@ -26,7 +27,7 @@ def read_npy(shown: str, file: Any) -> Table:
             f"{shown} holds Python objects, which are not loaded, since that may run code in them; "
             "save an array of numbers or text"
         )
-    return _rows(shown, array)
+    return array_table(shown, array)
 
 
 def read_npz(shown: str, content: bytes, choice: str | None) -> Table:
@@ -77,10 +78,10 @@ def _choose(shown: str, variables: Variables, choice: str | None, within: str = 
                 "struct of columns. MATLAB makes one of a table T by table2struct(T, "
                 "'ToScalar', true)"
             )
-        return _rows(shown, value)
+        return array_table(shown, value)
     ids = [name for name, value in variables.items() if _is_ids(value)]
     if len(ids) == 1 and not _beside(variables, ids[0]):
-        table = _rows(shown, variables[ids[0]])
+        table = array_table(shown, variables[ids[0]])
         return _noting(table, variables, ids)
     if len(ids) < 2:
         used, columns = _columns(variables, ids)
@@ -114,7 +115,7 @@ def _is_matrix(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 2 and min(value.shape) > 1
 
 
-def _rows(shown: str, array: np.ndarray) -> Table:
+def array_table(shown: str, array: np.ndarray) -> Table:
     """Take the columns of an array, which has no names unless it is structured."""
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.names:
@@ -155,7 +156,7 @@ def _vector(value: Any) -> np.ndarray | None:
 def _noting(table: Table, variables: Variables, used: Any) -> Table:
     others = [name for name in variables if name not in used]
     if others:
-        table.notes.append(f"read: {list(used)}; not read: {others[:10]}")
+        table.notes.append(f"read: {some(list(used))}; not read: {some(others)}")
     return table
 
 

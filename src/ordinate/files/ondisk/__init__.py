@@ -6,27 +6,27 @@ The fast layout, which :func:`convert` and :func:`write` make, is described in
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ordinate._base.memory import memory_size
 from ordinate._base.threads import ahead
 from ordinate.data.triplets import Triplets, table_of
+from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.grouped import open_grouped
-from ordinate.files.ondisk.handles import (
-    NO_WEIGHT,
-    GroupedTriplets,
-    PlainTriplets,
-    TripletFile,
-    regroup,
-    regrouped,
-)
-from ordinate.files.ondisk.plain import open_plain
+from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
+from ordinate.files.ondisk.layout import COLUMNS
+from ordinate.files.ondisk.unsorted import all_rows, regroup
 from ordinate.files.ondisk.writing import (
     Rows,
+    Whole,
+    read_spool,
+    record_type,
+    sort_by_anchor,
     until_out_of_order,
     whole_target,
     write_grouped,
@@ -46,12 +46,12 @@ def open_triplets(
     Parameters
     ----------
     path : str or path
-        What :func:`convert` or :func:`write` made; or columns anchor, near, far, and weight if
-        there are weights, in a Parquet file, a folder of Parquet files, an Arrow file (.arrow,
-        .feather) or a text table (.csv, .tsv); or an array (m, 3) of ids in a .npy file.
+        What :func:`convert` or :func:`write` made; or a file that :func:`ordinate.readers.read`
+        reads, of any layout: a text table, Parquet, Arrow or .npy, also a folder of Parquet files.
+        It is read once, block by block, and its triplets are kept in a temporary folder. A warning
+        repeats what is noted, such as dropped rows.
     n_items : int, optional
         Number of items: the file then holds ids from 0, some of which may occur in no row.
-        Otherwise numbers that leave gaps are labels, as in tables.
     memory_limit : int or str, optional
         Memory that a fit may use: bytes, or text such as "4GiB". By default half of what is free.
 
@@ -71,9 +71,18 @@ def open_triplets(
     >>> folder.cleanup()
     """
     grouped = open_grouped(Path(path))
-    if grouped is None:
-        return PlainTriplets(open_plain(Path(path)), n_items, memory_limit)
-    return GroupedTriplets(grouped, n_items, memory_limit)
+    if grouped is not None:
+        return GroupedTriplets(grouped, n_items, memory_limit)
+    from ordinate.files.inputs import open_in_blocks  # the readers know the fast layout, too
+
+    try:
+        source = open_in_blocks(Path(path), n_items=n_items, memory_limit=memory_limit)
+    except ReadError as error:
+        error.for_reader = True  # no options are given here
+        raise
+    source.warn(stacklevel=2)
+    assert isinstance(source.triplets, TripletFile)
+    return source.triplets
 
 
 def convert(
@@ -84,7 +93,7 @@ def convert(
     memory_limit: int | str | None = None,
     force: bool = False,
 ) -> None:
-    r"""Turn a file into the fast layout: grouped by anchor, as compact numbers.
+    r"""Turn a file into the fast layout: grouped by anchor, as compact numbers with checksums.
 
     Parameters
     ----------
@@ -92,8 +101,8 @@ def convert(
         See :func:`open_triplets`, as for `n_items` and `memory_limit`.
     target : str or path
         A Parquet file if it ends in ``.parquet``; else a folder of arrays, which is read faster.
-        Rows not yet in the order of their anchors need another 20 bytes each while they are
-        sorted.
+        Rows not yet in the order of their anchors need another 12 bytes each while they are
+        sorted, and 8 for each of weight and answer, 4 for the participant.
     n_items : int, optional
     memory_limit : int or str, optional
     force : bool
@@ -129,13 +138,17 @@ def write(
 ) -> None:
     """Write triplets that come in pieces in the fast layout.
 
+    Weights, answers and participants go along. Answers of different tables stay apart; slices of
+    one table, one after the other, share theirs. Participants of one name are the same.
+
     Pieces in the order of their anchors are written as they come. From the first that is not, they
     go to a temporary file beside the target, which is then sorted.
 
     Parameters
     ----------
     pieces : iterable of Triplets or arrays (k, 3)
-        For example :func:`ordinate.simulate.iter_triplets`. All over the same items.
+        For example :func:`ordinate.simulate.iter_triplets`. All over the same items, whose labels
+        are texts or numbers.
     target : str or path
         See :func:`convert`.
     n_items : int, optional
@@ -165,25 +178,28 @@ def write(
     except StopIteration:
         raise ValueError("there are no triplets to write") from None
     labels = None if first._items is None else first.items.tolist()
-    weighted = first.weight is not None
+    columns = tuple(name for name in COLUMNS if getattr(first, name) is not None)
+    participants: dict[Hashable, int] = {}
+    whole = Whole(first.n_items, labels, columns, participants)
     rest: list[Iterator[Rows]] = []
-    rows = ((t.rows, NO_WEIGHT if t.weight is None else t.weight) for t in chain([first], tables))
     with (
         whole_target(target, force) as new,
         tempfile.TemporaryDirectory(dir=new.parent) as folder,
     ):
-        head, spool = Path(folder) / f"head{target.suffix}", Path(folder) / "rows.arrow"
-        ordered = until_out_of_order(ahead(rows, 1), rest)
-        write_grouped(head, ordered, first.n_items, labels, weighted)
+        head, spool = Path(folder) / f"head{target.suffix}", Path(folder) / "rows"
+        rows = ahead(_joined(chain([first], tables), participants), 1)
+        write_grouped(head, until_out_of_order(rows, rest), whole)
         if not rest:
             if new.is_dir():
                 new.rmdir()
             head.rename(new)
             return
         # What was in order is read back.
-        write_spool(spool, chain(regrouped(open_triplets(head)), *rest), weighted)
-        stored = open_triplets(spool, n_items=first.n_items, memory_limit=memory_limit)
-        regroup(stored, new, labels)
+        counts = write_spool(spool, chain(all_rows(open_triplets(head)), *rest), first.n_items)
+        kind = record_type(columns)
+        most_rows = max(memory_size(memory_limit) // (4 * kind.itemsize), 1)
+        spooled = read_spool(spool, kind, most_rows)
+        write_grouped(new, sort_by_anchor(spooled, counts, Path(folder), most_rows), whole)
 
 
 def _same_items(pieces: Iterable[Any], n_items: int | None) -> Iterator[Triplets]:
@@ -194,11 +210,35 @@ def _same_items(pieces: Iterable[Any], n_items: int | None) -> Iterator[Triplets
             raise ValueError("arrays of ids need n_items, the number of items of the whole set")
         table = table_of(piece, n_items=n_items)
         first = first or table
-        same_weights = (table.weight is None) == (first.weight is None)
+        same_columns = all(
+            (getattr(table, name) is None) == (getattr(first, name) is None) for name in COLUMNS
+        )
         same_labels = table._items is first._items or np.array_equal(table.items, first.items)
-        if not same_weights or table.n_items != first.n_items or not same_labels:
+        if not same_columns or table.n_items != first.n_items or not same_labels:
             raise ValueError(
-                "all pieces must be over the same items, and all or none with weights: give all "
-                "labels, or n_items, to each"
+                "all pieces must be over the same items, and all or none with weights, answers and "
+                "participants: give all labels, or n_items, to each"
             )
         yield table
+
+
+def _joined(tables: Iterable[Triplets], participants: dict[Hashable, int]) -> Iterator[Rows]:
+    """Yield rows and columns; answers of different tables stay apart, participants are numbered.
+
+    Slices of one table have its answers, which may begin in one and end in the next.
+    """
+    origin, first_answer, n_answers = None, 0, 0
+    for table in tables:
+        columns = {}
+        if table.weight is not None:
+            columns["weight"] = table.weight
+        if table.answer is not None:
+            if table._origin is not origin:
+                origin, first_answer = table._origin, n_answers
+            columns["answer"] = table.answer + first_answer
+            n_answers = max(n_answers, int(columns["answer"].max()) + 1)
+        if table.participant is not None and table.participant_labels is not None:
+            labels = table.participant_labels.tolist()
+            codes = [participants.setdefault(label, len(participants)) for label in labels]
+            columns["participant"] = np.array(codes, np.int32)[table.participant]
+        yield table.rows, columns

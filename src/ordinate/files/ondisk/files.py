@@ -8,15 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
+from ordinate._base.hashing import sha256_of_file, sha256_of_several
 from ordinate._base.memory import in_words
 from ordinate._base.writing import DiskFullError
 
-Fingerprint = dict[Path, tuple[int, int]]
+Fingerprint = dict[Path, tuple[int, int, int]]
 
 
 def fingerprint(paths: Iterable[Path]) -> Fingerprint:
-    """Size and time of change of each file."""
-    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}
+    """Size, time of change and place on the disk of each file."""
+    found = {path: path.stat() for path in paths}
+    return {path: (it.st_size, it.st_mtime_ns, it.st_ino) for path, it in found.items()}
 
 
 def check_unchanged(before: Fingerprint) -> None:
@@ -29,17 +31,28 @@ def check_unchanged(before: Fingerprint) -> None:
             )
 
 
+def sha256_of(path: Path, files: Fingerprint) -> str:
+    """Return the SHA-256 of a file, or of a folder's files, and raise if they have changed."""
+    if path.is_dir():
+        found = {file.relative_to(path).as_posix(): sha256_of_file(file) for file in files}
+        sha256 = sha256_of_several(found)
+    else:
+        sha256 = sha256_of_file(path)
+    check_unchanged(files)
+    return sha256
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn what libraries say about a bad file into one kind of error."""
-    import pyarrow as pa
-
     try:
         yield
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
-    # What Arrow raises is a ValueError or an OSError too, with more or less to say.
-    except (pa.ArrowException, EOFError, OSError, ValueError) as error:
+    except MemoryError:
+        raise
+    # Decoders raise errors of many kinds at broken files, with more or less to say.
+    except Exception as error:
         if str(path) in str(error):
             raise
         raise OSError(f"{path} cannot be read; is it truncated or corrupt? ({error})") from error

@@ -2,19 +2,22 @@
 
 Two forms. A folder of arrays is what a disk reads fastest:
 
-    pairs.npy    (m, 2) unsigned integers of 8, 16 or 32 bits
-    starts.npy   (n_items + 1,): the rows of anchor i are starts[i] to starts[i + 1]
-    weight.npy   (m,), where rows have weights
-    about.json   rows, items, labels, checksums of stretches of pairs and weights
+    pairs.npy        (m, 2) unsigned integers of 8, 16 or 32 bits
+    starts.npy       (n_items + 1,): the rows of anchor i are starts[i] to starts[i + 1]
+    weight.npy       (m,), where rows have weights
+    answer.npy       (m,), where they have answers: which one each came from
+    participant.npy  (m,), where it is known who answered: an index into the participants' labels
+    about.json       numbers of rows and items, labels, checksums of all arrays and its own
 
 A Parquet file with the columns anchor, near, far is what other programs read: its row groups begin
-where long columns begin, pages carry checksums, and the number of items and the labels stand in its
-metadata.
+where long columns begin, and about.json stands in its metadata. A checksum of the footer, which
+other programs do not look at, stands before it.
+
+All but the rows is checked as it is opened. Rows are checked in stretches of a million at most,
+each when it is first read: nothing is summed that has not been checked.
 """
 
-import json
 import threading
-import zlib
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
@@ -22,45 +25,97 @@ from typing import Any
 import numpy as np
 
 from ordinate.files.ondisk.files import Fingerprint, fingerprint, read_into, reading
+from ordinate.files.ondisk.footer import footer_is_sealed
+from ordinate.files.ondisk.layout import (
+    COLUMNS,
+    HEADER,
+    STARTS,
+    About,
+    checksum,
+    described,
+    npy_header,
+)
 
-LAYOUT = "ordinate triplets grouped by anchor, 1"
 ABOUT = "about.json"
-ARRAYS = ("pairs.npy", "starts.npy")
 KEY = b"ordinate"
 STRETCH = 1 << 20  # rows, at most, that share a checksum or a row group
+ARRAYS = ("pairs", "starts", *COLUMNS)
 
 
 class GroupedFile(ABC):
-    """Rows in the order of their anchors, any of which can be read.
+    """Rows in the fast layout, any of which can be read.
 
     Attributes
     ----------
     path : Path
     files : Fingerprint
-    n_items : int
-    labels : list or None
+    about : About
     starts : ndarray of int64, shape (n_items + 1,)
-    weighted : bool
     """
 
     path: Path
     files: Fingerprint
-    n_items: int
-    labels: list | None
+    about: About
     starts: np.ndarray
-    weighted: bool
 
     def __len__(self) -> int:
-        return int(self.starts[-1])
+        return self.about.n_rows
+
+    def read(self, start: int, into: dict[str, np.ndarray]) -> None:
+        """Fill arrays by their names, from row ``start`` on, and check what is read first."""
+        stored = {}
+        for name, array in into.items():
+            same = array.dtype == np.dtype(self.about.types[name])
+            stored[name] = array if same else np.empty(array.shape, self.about.types[name])
+            self._fetch(name, start, stored[name])
+        for names in self.about.checksums:
+            if not stored.keys().isdisjoint(names):
+                self._check(names, start, stored)
+        for name, array in into.items():
+            if array is not stored[name]:
+                array[:] = stored[name]
 
     @abstractmethod
-    def read(
-        self, start: int, stop: int, pairs: np.ndarray, weight: np.ndarray, verify: bool
-    ) -> None:
-        """Fill ``pairs`` (k, 2) of uint32 and, where rows have weights, ``weight`` (k,).
+    def _fetch(self, name: str, start: int, array: np.ndarray) -> None:
+        """Fill an array with rows as they are stored."""
 
-        ``verify`` compares checksums.
-        """
+    def _begin(self, starts: np.ndarray) -> None:
+        """Take the starts of the anchors if they fit; no stretch of rows is checked yet."""
+        expected = self.about.checksums.get(("starts",))
+        if (
+            (starts[0], starts[-1]) != (0, len(self))
+            or (np.diff(starts) < 0).any()
+            or (expected is not None and expected != [checksum(starts)])
+        ):
+            raise ValueError("the numbers of rows of the anchors do not fit their checksum")
+        self.starts, self._bounds = starts, np.array(self.about.bounds)
+        self._sound = {
+            names: np.zeros(len(sums), bool) for names, sums in self.about.checksums.items()
+        }
+
+    def _check(self, names: tuple[str, ...], start: int, stored: dict[str, np.ndarray]) -> None:
+        """Compare the checksums of the stretches that rows lie in; of some only a part was read."""
+        stop = start + len(next(iter(stored.values())))
+        first = int(np.searchsorted(self._bounds, start, side="right")) - 1
+        for i in range(first, int(np.searchsorted(self._bounds, stop))):
+            if self._sound[names][i]:
+                continue
+            low, high = int(self._bounds[i]), int(self._bounds[i + 1])
+            if start <= low and high <= stop and stored.keys() >= set(names):
+                arrays = [stored[name][low - start : high - start] for name in names]
+            else:
+                arrays = [self._stored(name, low, high) for name in names]
+            if checksum(*arrays) != self.about.checksums[names][i]:
+                raise OSError(
+                    f"{self.path} is corrupt: {' and '.join(names)} of rows {low:,} to {high:,} do "
+                    "not fit their checksum. Convert the source again"
+                )
+            self._sound[names][i] = True
+
+    def _stored(self, name: str, low: int, high: int) -> np.ndarray:
+        array = np.empty(self.about.shape(name, high - low), self.about.types[name])
+        self._fetch(name, low, array)
+        return array
 
 
 class FolderFile(GroupedFile):
@@ -69,171 +124,135 @@ class FolderFile(GroupedFile):
     def __init__(self, path: Path) -> None:
         self.path = path
         with reading(path):
-            about = json.loads((path / ABOUT).read_text())
-            if about.get("layout") != LAYOUT:
-                raise ValueError(f"{path} has a layout that this version does not know")
-            self.n_items, self.labels = about["n_items"], about["labels"]
-            self.checksums, self.weighted = about["checksums"], about["weighted"]
-            self.bounds = np.array(about["bounds"], np.int64)
-            self._names = ["pairs", "weight"] if self.weighted else ["pairs"]
-            self._offsets = {}
-            self.starts = np.load(path / "starts.npy")
-            n_rows = about["n_rows"]
-            if (
-                self.starts.shape != (self.n_items + 1,)
-                or self.starts[0] != 0
-                or self.starts[-1] != n_rows
-                or (np.diff(self.starts) < 0).any()
-                or checksum([self.starts]) != about["starts_checksum"]
-            ):
-                raise ValueError(f"{path}: starts.npy does not fit its checksum")
-            self._dtype = np.dtype(about["dtype"])
-            for name, width in self._widths.items():
-                file = path / f"{name}.npy"
-                self._offsets[name] = file.stat().st_size - n_rows * width
-                with file.open("rb") as header:
-                    np.lib.format.read_magic(header)
-                    shape, _, _ = np.lib.format.read_array_header_1_0(header)
-                    if self._offsets[name] != header.tell() or shape[0] != n_rows:
-                        raise OSError(
-                            f"{file} is truncated or corrupt: it should hold {n_rows:,} rows of "
-                            f"{width} bytes, and has {file.stat().st_size:,} bytes"
-                        )
-        names = [*self._names, "starts"]
-        self.files = fingerprint([path / ABOUT, *(path / f"{name}.npy" for name in names)])
+            _refuse_missing(path, [ABOUT])
+            self.about = described((path / ABOUT).read_bytes())
+            arrays = [*self.about.types, "starts"]
+            _refuse_missing(path, [f"{name}.npy" for name in arrays])
+            for name in set(ARRAYS) - set(arrays):
+                if (path / f"{name}.npy").exists():
+                    raise ValueError(f"{name}.npy is there, of which {ABOUT} knows nothing")
+            for name in arrays:
+                self._check_header(name)
+            starts = np.empty(self.about.n_items + 1, STARTS)
+            read_into(path / "starts.npy", starts, HEADER)
+            self._begin(starts)
+        self.files = fingerprint([path / ABOUT, *(path / f"{name}.npy" for name in arrays)])
 
-    @property
-    def _widths(self) -> dict[str, int]:
-        return dict(zip(self._names, (2 * self._dtype.itemsize, 8), strict=False))
+    def _check_header(self, name: str) -> None:
+        about, file = self.about, self.path / f"{name}.npy"
+        kind = about.types.get(name, STARTS)
+        shape = about.shape(name, about.n_items + 1 if name == "starts" else about.n_rows)
+        header = npy_header(shape, kind)
+        size = HEADER + int(np.prod(shape)) * np.dtype(kind).itemsize
+        with file.open("rb") as opened:
+            # NumPy wrote that of layout 1, in its own way.
+            known = (about.version, name) == (1, "starts") or opened.read(HEADER) == header
+        if not known or file.stat().st_size != size:
+            raise OSError(
+                f"{file} is truncated or corrupt: it should hold {shape[0]:,} rows in {size:,} "
+                f"bytes with the header that belongs to them, and has {file.stat().st_size:,} bytes"
+            )
 
-    def read(
-        self, start: int, stop: int, pairs: np.ndarray, weight: np.ndarray, verify: bool
-    ) -> None:
-        """Fill ``pairs`` and ``weight``."""
-        stored = pairs if self._dtype == pairs.dtype else np.empty(pairs.shape, self._dtype)
-        arrays = [stored, weight] if self.weighted else [stored]
-        for name, array in zip(self._names, arrays, strict=True):
-            offset = self._offsets[name] + start * self._widths[name]
-            read_into(self.path / f"{name}.npy", array, offset)
-        if verify:
-            self._verify(start, stop, arrays)
-        if stored is not pairs:
-            pairs[:] = stored
+    def _fetch(self, name: str, start: int, array: np.ndarray) -> None:
+        width = array.itemsize * (array.shape[1] if array.ndim > 1 else 1)
+        read_into(self.path / f"{name}.npy", array, HEADER + start * width)
 
-    def _verify(self, start: int, stop: int, arrays: list[np.ndarray]) -> None:
-        """Compare the checksums of all stretches that lie at least partly between two rows."""
-        first = int(np.searchsorted(self.bounds, start, side="right")) - 1
-        while first < len(self.checksums) and self.bounds[first] < stop:
-            low, high = int(self.bounds[first]), int(self.bounds[first + 1])
-            if start <= low and high <= stop:
-                stretch = [array[low - start : high - start] for array in arrays]
-            else:
-                stretch = self._stretch(low, high)
-            if checksum(stretch) != self.checksums[first]:
-                raise OSError(
-                    f"{self.path} is corrupt: rows {low:,} to {high:,} do not fit their checksum"
-                )
-            first += 1
 
-    def _stretch(self, start: int, stop: int) -> list[np.ndarray]:
-        """Read rows as they are stored: pairs, and weights where there are any."""
-        pairs = np.empty((stop - start, 2), self._dtype)
-        stretch = [pairs, np.empty(stop - start)] if self.weighted else [pairs]
-        for name, array in zip(self._names, stretch, strict=True):
-            offset = self._offsets[name] + start * self._widths[name]
-            read_into(self.path / f"{name}.npy", array, offset)
-        return stretch
+def _refuse_missing(folder: Path, names: list[str]) -> None:
+    missing = [name for name in names if not (folder / name).is_file()]
+    if missing:
+        raise OSError(
+            f"{folder} is incomplete: {', '.join(missing)} is missing. A folder of the fast layout "
+            "is copied as a whole, or converted again"
+        )
 
 
 class ParquetFile(GroupedFile):
     """The Parquet file."""
 
-    def __init__(self, path: Path) -> None:
-        import pyarrow.parquet as pq
-
-        self.path = path
+    def __init__(self, path: Path, metadata: Any, sealed: bool) -> None:
+        self.path, self.metadata, self.files = path, metadata, fingerprint([path])
         with reading(path):
-            self.metadata = pq.read_metadata(path)
-            about = json.loads(self.metadata.metadata[KEY])
-            self.files = fingerprint([path])
-            self.n_items, self.labels = about["n_items"], about["labels"]
-            self.weighted = about["weighted"]
-            groups = range(self.metadata.num_row_groups)
-            sizes = [self.metadata.row_group(g).num_rows for g in groups]
-            self._bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+            sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
+            bounds = np.cumsum([0, *sizes]).tolist()
+            self.about = described(
+                metadata.metadata[KEY],
+                n_rows=metadata.num_rows,
+                bounds=bounds,
+                dtype="<u4",
+                checksums=None,
+            )
+            if self.about.bounds != bounds or sealed != (self.about.version > 1):
+                raise ValueError(
+                    "its footer is not the one that ordinate wrote: if another program wrote it, "
+                    "leave out the metadata 'ordinate', which belong to the file that was read"
+                )
             self._local = threading.local()
-            self.starts = self._find_starts()
+            self._begin(self._find_starts())
 
     def _find_starts(self) -> np.ndarray:
         """Count the rows of anchors; most groups have one, and say so in their statistics."""
-        counts, last = np.zeros(self.n_items, np.int64), 0
-        for g, n_rows in enumerate(np.diff(self._bounds)):
+        counts, last = np.zeros(self.about.n_items, np.int64), 0
+        for g, n_rows in enumerate(np.diff(self.about.bounds)):
             known = self.metadata.row_group(g).column(0).statistics
-            low, high = known.min, known.max
-            if low < last or high >= self.n_items:
-                raise ValueError(f"{self.path}: the anchors are not in order")
-            if low == high:
-                counts[low] += n_rows
+            if known is not None and known.has_min_max and known.min == known.max:
+                anchors, sizes = np.array([known.min]), np.array([n_rows])
+                in_order = True
             else:
-                anchors = self._group(g, ["anchor"], True).column(0).to_numpy()
-                if (anchors[1:] < anchors[:-1]).any():
-                    raise ValueError(f"{self.path}: the anchors are not in order")
-                counts[low : high + 1] += np.bincount(anchors - low, minlength=high - low + 1)
-            last = high
+                column = self._group(g, ["anchor"]).column(0).to_numpy()
+                anchors, sizes = np.unique(column, return_counts=True)
+                in_order = bool((column[1:] >= column[:-1]).all())
+            if not in_order or anchors[0] < last:
+                raise ValueError("the anchors are not in order")
+            if anchors[-1] >= len(counts):
+                raise ValueError(f"it has {len(counts):,} items, but an anchor {anchors[-1]:,}")
+            counts[anchors] += sizes
+            last = anchors[-1]
         return np.concatenate([[0], np.cumsum(counts)])
 
-    def _group(self, group: int, columns: list[str], verify: bool) -> Any:
+    def _group(self, group: int, columns: list[str]) -> Any:
+        """Read a row group, by a file that this thread alone uses."""
         import pyarrow.parquet as pq
 
-        # A file of its own for each thread; what is verified does not change later.
-        name = "verifying" if verify else "plain"
-        if not hasattr(self._local, name):
-            file = pq.ParquetFile(
-                self.path, metadata=self.metadata, page_checksum_verification=verify
+        if not hasattr(self._local, "file"):
+            self._local.file = pq.ParquetFile(
+                self.path,
+                metadata=self.metadata,
+                page_checksum_verification=not self.about.checksums,
             )
-            setattr(self._local, name, file)
-        found = getattr(self._local, name).read_row_group(group, columns=columns, use_threads=False)
-        if len(found) != self._bounds[group + 1] - self._bounds[group]:
+        found = self._local.file.read_row_group(group, columns=columns, use_threads=False)
+        if len(found) != self.about.bounds[group + 1] - self.about.bounds[group]:
             raise OSError(f"{self.path} is truncated: row group {group} is incomplete")
         return found
 
-    def read(
-        self, start: int, stop: int, pairs: np.ndarray, weight: np.ndarray, verify: bool
-    ) -> None:
-        """Fill ``pairs`` and ``weight``."""
-        names = ["near", "far", "weight"] if self.weighted else ["near", "far"]
-        targets = [pairs[:, 0], pairs[:, 1], weight]
-        first = int(np.searchsorted(self._bounds, start, side="right")) - 1
+    def _fetch(self, name: str, start: int, array: np.ndarray) -> None:
+        names, stop = ["near", "far"] if name == "pairs" else [name], start + len(array)
+        targets = array.T if array.ndim > 1 else [array]
+        group = int(np.searchsorted(self._bounds, start, side="right")) - 1
         with reading(self.path):
-            while first < len(self._bounds) - 1 and self._bounds[first] < stop:
-                table = self._group(first, names, verify)
-                low, high = max(start, self._bounds[first]), min(stop, self._bounds[first + 1])
-                for column, target in zip(table.columns, targets, strict=False):
-                    here = column.slice(low - self._bounds[first], high - low)
+            while group < len(self._bounds) - 1 and self._bounds[group] < stop:
+                table = self._group(group, names)
+                first = self._bounds[group]
+                low, high = max(start, first), min(stop, self._bounds[group + 1])
+                for column, target in zip(names, targets, strict=True):
+                    here = table.column(column).slice(low - first, high - low)
                     target[low - start : high - start] = here.to_numpy()
-                first += 1
+                group += 1
 
 
 def open_grouped(path: Path) -> GroupedFile | None:
     """Open a file of the fast layout; None if it is something else."""
     if path.is_dir():
-        # An about.json alone may be anybody's.
-        ours = (path / ABOUT).exists() and any((path / name).exists() for name in ARRAYS)
-        return FolderFile(path) if ours else None
+        # An about.json, or an array, alone may be anybody's.
+        names = (ABOUT, "pairs.npy", "starts.npy")
+        found = sum((path / name).is_file() for name in names)
+        return FolderFile(path) if found > 1 else None
     if path.suffix.lower() not in (".parquet", ".pq") or not path.exists():
         return None
     import pyarrow.parquet as pq
 
     with reading(path):
-        metadata = pq.read_metadata(path).metadata or {}
-    if json.loads(metadata.get(KEY, b"{}")).get("layout") != LAYOUT:
-        return None
-    return ParquetFile(path)
-
-
-def checksum(arrays: list[np.ndarray]) -> int:
-    """CRC-32 of several arrays, one after the other."""
-    crc = 0
-    for array in arrays:
-        crc = zlib.crc32(np.ascontiguousarray(array).data, crc)
-    return crc
+        sealed = footer_is_sealed(path)
+        metadata = pq.read_metadata(path)
+    ours = sealed or KEY in (metadata.metadata or {})
+    return ParquetFile(path, metadata, sealed) if ours else None

@@ -1,8 +1,5 @@
 """Triplets in a file, as estimators see them: rows in blocks, read anew for every pass."""
 
-import shutil
-import tempfile
-import weakref
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
@@ -12,16 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.checks import check_whole
+from ordinate._base.checks import check_weights
 from ordinate._base.memory import memory_size
-from ordinate._base.threads import ahead, blocks, in_order, n_threads, sub_blocks
+from ordinate._base.threads import blocks, in_order, n_threads, sub_blocks
+from ordinate.data.labels import label_array
 from ordinate.data.rows import bad_row
 from ordinate.data.triplets import Triplets
-from ordinate.files.ondisk.files import Fingerprint, check_space, check_unchanged
-from ordinate.files.ondisk.grouped import FolderFile, GroupedFile
-from ordinate.files.ondisk.plain import PlainFile
-from ordinate.files.ondisk.survey import Survey, survey_of
-from ordinate.files.ondisk.writing import Rows, sort_by_anchor, write_grouped
+from ordinate.files.ondisk.files import Fingerprint, check_unchanged
+from ordinate.files.ondisk.grouped import GroupedFile
+from ordinate.files.ondisk.layout import COLUMNS
 from ordinate.kernels import backends
 
 BLOCK = 1 << 22  # rows that are read and summed at a time
@@ -30,22 +26,27 @@ READERS = 2
 TYPICAL = 2  # threads that the memory limit should have room for
 SAMPLE_SHARE = 4  # of the memory limit, that a sample may take
 ROW = 12  # bytes
-WEIGHT = 8
+SIZES = {name: np.dtype(kind).itemsize for name, kind in COLUMNS.items()}
 NO_WEIGHT = np.empty(0)
 
 Part = tuple[slice, bool]  # rows of a block, and whether it is the last of its part
 
 
 class Block(NamedTuple):
-    """Consecutive rows (k, 3) of uint32 from ``start`` on, and their weights (k,) or nothing.
+    """Consecutive rows (k, 3) of uint32 from ``start`` on, and columns (k,) that go with them.
 
     ``last`` says that a part ends with them.
     """
 
     start: int
     rows: np.ndarray
-    weight: np.ndarray
+    columns: dict[str, np.ndarray]
     last: bool
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Weights (k,), or nothing."""
+        return self.columns.get("weight", NO_WEIGHT)
 
 
 class Buffers:
@@ -79,22 +80,28 @@ class TripletFile(ABC):
     ----------
     path : Path
     files : Fingerprint
-    weighted : bool
+    columns : tuple of str
+        What goes with the rows: some of weight, answer, participant.
     memory_limit : int, str or None
 
     Attributes
     ----------
     n_items : int
     items : ndarray, shape (n_items,)
+    participants : list or None
+        Labels of those to whom the column ``participant`` refers.
     memory_limit : int
         In bytes.
     """
 
     n_items: int
+    participants: list | None = None
     _items: np.ndarray | None = None
 
-    def __init__(self, path: Path, files: Fingerprint, weighted: bool, memory_limit: Any) -> None:
-        self.path, self.files, self.weighted = path, files, weighted
+    def __init__(
+        self, path: Path, files: Fingerprint, columns: tuple[str, ...], memory_limit: Any
+    ) -> None:
+        self.path, self.files, self.columns = path, files, columns
         self.memory_limit = memory_size(memory_limit)
         self.buffers = Buffers()
         self.sound = False  # a whole pass has found nothing wrong
@@ -112,14 +119,24 @@ class TripletFile(ABC):
         return f"{type(self).__name__}({len(self):,} rows, {self.n_items:,} items)"
 
     @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return "weight" in self.columns
+
+    @property
     def row_bytes(self) -> int:
-        """Bytes of a row in memory, with its weight."""
-        return ROW + WEIGHT * self.weighted
+        """Bytes of a row in memory with its weight, which is all that passes read."""
+        return ROW + SIZES["weight"] * self.weighted
+
+    @property
+    def loaded_bytes(self) -> int:
+        """Bytes of all rows in memory, with all that goes with them."""
+        return (ROW + sum(SIZES[name] for name in self.columns)) * len(self)
 
     @property
     def fits(self) -> bool:
         """Whether the rows, and a copy in the order of anchors, take half of the limit at most."""
-        return 4 * self.row_bytes * len(self) <= self.memory_limit
+        return 4 * self.loaded_bytes <= self.memory_limit
 
     @cached_property
     def block_rows(self) -> int:
@@ -151,7 +168,7 @@ class TripletFile(ABC):
         """Memory that a sample may take: at most a share of the limit."""
         return min(wanted, self.memory_limit / SAMPLE_SHARE)
 
-    def blocks(self, part_rows: int | None = None) -> Iterator[Block]:
+    def blocks(self, part_rows: int | None = None, *, whole: bool = False) -> Iterator[Block]:
         """Yield all rows in order, read ahead on other threads.
 
         They are checked until a whole pass has found nothing wrong. Who has summed a block gives
@@ -161,6 +178,8 @@ class TripletFile(ABC):
         ----------
         part_rows : int, optional
             Parts of as many rows are cut into blocks one by one.
+        whole : bool
+            With all columns, not only the weight.
         """
         check_unchanged(self.files)
         parts = [
@@ -168,7 +187,8 @@ class TripletFile(ABC):
             for part in blocks(len(self), part_rows or max(len(self), 1))
             for block in sub_blocks(part, self.block_rows)
         ]
-        for block in self._read(parts):
+        weight = ("weight",) if self.weighted else ()
+        for block in self._read(parts, self.columns if whole else weight):
             if not self.sound:
                 self._check(block)
             yield block
@@ -180,17 +200,11 @@ class TripletFile(ABC):
         if n_bad:
             what = bad_row(block.start + at, block.rows[at].tolist(), self.n_items)
             raise ValueError(f"{self.path}: {what}")
-        bad = ~(np.isfinite(block.weight) & (block.weight > 0))
-        if bad.any():
-            at = int(bad.argmax())
-            raise ValueError(
-                f"{self.path}: weights must be positive and finite; row {block.start + at} has "
-                f"{block.weight[at]}"
-            )
+        check_weights(block.weight, where=f"{self.path}: ", first_row=block.start)
 
     @abstractmethod
-    def _read(self, parts: list[Part]) -> Iterator[Block]:
-        """Yield the rows of each part."""
+    def _read(self, parts: list[Part], columns: tuple[str, ...]) -> Iterator[Block]:
+        """Yield the rows of each part, with some of the columns."""
 
     @abstractmethod
     def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
@@ -215,17 +229,24 @@ class TripletFile(ABC):
         return self
 
     def load(self) -> Triplets:
-        """Read all rows into memory."""
+        """Read all rows into memory, with all that goes with them."""
         rows = np.empty((len(self), 3), np.int32)
-        weight = np.empty(len(self)) if self.weighted else None
-        for block in self.blocks():
+        columns = {name: np.empty(len(self), COLUMNS[name]) for name in self.columns}
+        for block in self.blocks(whole=True):
             part = slice(block.start, block.start + len(block.rows))
             rows[part] = block.rows
-            if weight is not None:
-                weight[part] = block.weight
+            for name, column in block.columns.items():
+                columns[name][part] = column
             self.buffers.give(block.rows)
+        people = columns.pop("participant", None)
         n_items = self.n_items if self._items is None else None
-        return Triplets(rows, items=self._items, n_items=n_items, weight=weight)
+        loaded = Triplets(rows, items=self._items, n_items=n_items, **columns)
+        if people is not None:
+            labels = label_array(self.participants or ())
+            if not 0 <= people.min() <= people.max() < len(labels):
+                raise ValueError(f"{self.path} names participants that it does not know")
+            loaded.participant, loaded.participant_labels = people, labels
+        return loaded
 
 
 class GroupedTriplets(TripletFile):
@@ -234,13 +255,14 @@ class GroupedTriplets(TripletFile):
     def __init__(
         self, file: GroupedFile, n_items: int | None = None, memory_limit: Any = None
     ) -> None:
-        super().__init__(file.path, file.files, file.weighted, memory_limit)
-        if n_items not in (None, file.n_items):
-            raise ValueError(f"n_items is {n_items}, but {file.path} has {file.n_items} items")
-        self.file, self.n_items, self.starts = file, file.n_items, file.starts
-        if file.labels is not None:
-            whole = all(isinstance(label, int) for label in file.labels)
-            self._items = np.array(file.labels, np.int64 if whole else object)
+        about = file.about
+        super().__init__(file.path, file.files, about.columns, memory_limit)
+        if n_items not in (None, about.n_items):
+            raise ValueError(f"n_items is {n_items}, but {file.path} has {about.n_items} items")
+        self.file, self.n_items, self.starts = file, about.n_items, file.starts
+        self.participants = about.participants
+        if about.labels is not None:
+            self._items = label_array(about.labels)
 
     def __len__(self) -> int:
         return len(self.file)
@@ -248,7 +270,7 @@ class GroupedTriplets(TripletFile):
     @property
     def fits(self) -> bool:
         """Whether the rows take half of the memory limit at most."""
-        return 2 * self.row_bytes * len(self) <= self.memory_limit
+        return 2 * self.loaded_bytes <= self.memory_limit
 
     def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
         """Return the triplets themselves, and where each anchor starts."""
@@ -264,144 +286,30 @@ class GroupedTriplets(TripletFile):
         """How many rows each item is the anchor of: (n_items,)."""
         return np.diff(self.starts)
 
-    def read_pairs(self, part: slice, *, verify: bool) -> tuple[np.ndarray, np.ndarray]:
+    def read_pairs(self, part: slice) -> tuple[np.ndarray, np.ndarray]:
         """Read pairs (k, 2) of near and far, and their weights or nothing."""
+        pairs, columns = self._read_part(part, ("weight",) if self.weighted else ())
+        return pairs, columns.get("weight", NO_WEIGHT)
+
+    def _read_part(
+        self, part: slice, names: tuple[str, ...]
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         size = part.stop - part.start
         pairs = self.buffers.take(size, 2, self.block_rows)
-        weight = np.empty(size) if self.weighted else NO_WEIGHT
-        self.file.read(part.start, part.stop, pairs, weight, verify)
-        return pairs, weight
+        columns = {name: np.empty(size, COLUMNS[name]) for name in names}
+        self.file.read(part.start, {"pairs": pairs, **columns})
+        return pairs, columns
 
-    def _read(self, parts: list[Part]) -> Iterator[Block]:
+    def _read(self, parts: list[Part], columns: tuple[str, ...]) -> Iterator[Block]:
         def read(cut: Part) -> Block:
             part, last_block = cut
-            pairs, weight = self.read_pairs(part, verify=not self.sound)
+            pairs, found = self._read_part(part, columns)
             rows = self.buffers.take(len(pairs), 3, self.block_rows)
             rows[:, 1:] = pairs
             self.buffers.give(pairs)
             first, last = np.searchsorted(self.starts, [part.start, part.stop - 1], side="right")
             bounds = np.clip(self.starts[first - 1 : last + 1], part.start, part.stop)
             rows[:, 0] = np.repeat(np.arange(first - 1, last, dtype=np.uint32), np.diff(bounds))
-            return Block(part.start, rows, weight, last_block)
+            return Block(part.start, rows, found, last_block)
 
         return in_order(read, parts, workers=READERS, ahead=READERS)
-
-
-class PlainTriplets(TripletFile):
-    """Triplets in a plain file, in any order."""
-
-    def __init__(self, file: PlainFile, n_items: int | None, memory_limit: Any = None) -> None:
-        super().__init__(file.path, file.files, file.weighted, memory_limit)
-        self.file = file
-        self._given = None if n_items is None else check_whole("n_items", n_items, least=3)
-
-    @cached_property
-    def survey(self) -> Survey:
-        """Numbers of rows and items, anchors and labels, from a first reading of the file."""
-        check_unchanged(self.files)
-        return survey_of(self.file, self._given)
-
-    def __len__(self) -> int:
-        return self.survey.n_rows
-
-    @property
-    def n_items(self) -> int:  # type: ignore[override]
-        """Number of items."""
-        return len(self.survey.counts)
-
-    @property
-    def _items(self) -> np.ndarray | None:  # type: ignore[override]
-        return self.survey.labels
-
-    @property
-    def in_order(self) -> bool:
-        """Whether the rows are in the order of their anchors."""
-        return self.survey.in_order
-
-    @property
-    def anchor_counts(self) -> np.ndarray:
-        """How many rows each item is the anchor of: (n_items,)."""
-        return self.survey.counts
-
-    def _read(self, parts: list[Part]) -> Iterator[Block]:
-        # One thread is enough to decode ahead: Arrow has threads of its own inside.
-        return ahead(self._cut(parts), READERS)
-
-    def _cut(self, parts: list[Part]) -> Iterator[Block]:
-        """Cut the file's batches into blocks."""
-        batches = self.file.batches()
-        columns: list[np.ndarray] = [np.empty(0)]
-        weights, at = None, 0
-        for part, last in parts:
-            size, filled = part.stop - part.start, 0
-            rows = self.buffers.take(size, 3, self.block_rows)
-            weight = np.empty(size) if self.weighted else NO_WEIGHT
-            while filled < size:
-                if at == len(columns[0]):
-                    batch = next(batches, None)
-                    if batch is None:
-                        raise OSError(f"{self.path} has fewer than its {len(self):,} rows")
-                    columns, weights = self.survey.encode(batch, part.start + filled), batch.weight
-                    at = 0
-                n = min(size - filled, len(columns[0]) - at)
-                for k, column in enumerate(columns):
-                    rows[filled : filled + n, k] = column[at : at + n]
-                if weights is not None:
-                    weight[filled : filled + n] = weights[at : at + n]
-                at, filled = at + n, filled + n
-            yield Block(part.start, rows, weight, last)
-        if at < len(columns[0]) or next(batches, None) is not None:
-            raise OSError(f"{self.path} has more than its {len(self):,} rows")
-
-    def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
-        """Write the rows in the order of their anchors to a temporary folder, once."""
-        return self._sorted, self._sorted.starts
-
-    def needs_copy(self, *, by_anchor: bool) -> bool:
-        """Whether rows are wanted by anchor, or take longer to decode than to sum."""
-        return by_anchor or self.file.slow or self.survey.labels is not None
-
-    def quick(self) -> TripletFile:
-        """Return the triplets, or a copy in the fast layout."""
-        return self._sorted if self.needs_copy(by_anchor=False) else self
-
-    @cached_property
-    def _sorted(self) -> GroupedTriplets:
-        folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
-        try:
-            regroup(self, folder / "grouped")
-            copy = GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
-        except BaseException:
-            shutil.rmtree(folder)
-            raise
-        # Not with this object: a fit may hold on to the copy alone.
-        weakref.finalize(copy, shutil.rmtree, folder, ignore_errors=True)
-        return copy
-
-
-def regroup(stored: TripletFile, target: Path, labels: list | None = None) -> None:
-    """Write triplets in the fast layout; those in another order are sorted, in bounded memory.
-
-    ``labels`` are for a file that holds ids.
-    """
-    if labels is None and stored._items is not None:
-        labels = stored._items.tolist()
-    rows = regrouped(stored, target.parent)
-    write_grouped(target, rows, stored.n_items, labels, stored.weighted)
-
-
-def regrouped(stored: TripletFile, folder: Path | None = None) -> Iterator[Rows]:
-    """Yield all rows in the order of their anchors, with files in ``folder`` if need be."""
-
-    def rows() -> Iterator[Rows]:
-        for block in stored.blocks():
-            yield block.rows, block.weight
-            stored.buffers.give(block.rows)
-
-    if folder is not None:
-        # The result, and while sorting all rows besides.
-        check_space(folder, (8 + (not stored.in_order) * stored.row_bytes) * len(stored))
-    if stored.in_order or folder is None:
-        return rows()
-    most_rows = max(stored.memory_limit // (4 * stored.row_bytes), 1)
-    return sort_by_anchor(rows(), stored.anchor_counts, folder, most_rows)

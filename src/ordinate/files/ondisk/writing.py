@@ -1,39 +1,74 @@
 """Writing the fast layout, from rows in any order, in bounded memory."""
 
-import json
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from ordinate._base.writing import whole_file, whole_folder
 from ordinate.data.rows import group_by_anchor
-from ordinate.files.ondisk.grouped import ABOUT, KEY, LAYOUT, STRETCH, checksum
+from ordinate.files.ondisk.footer import seal_footer
+from ordinate.files.ondisk.grouped import ABOUT, KEY, STRETCH
+from ordinate.files.ondisk.layout import (
+    COLUMNS,
+    HEADER,
+    LABELS,
+    STARTS,
+    About,
+    checksum,
+    npy_header,
+)
 from ordinate.kernels import backends
 
 LONG = STRETCH // 16  # rows of one anchor that begin a stretch of their own
 MOST_FILES = 128  # that are open at the same time while sorting, about
-HEADER = 128  # bytes of a .npy file before its data
 
-Rows = tuple[np.ndarray, np.ndarray]  # triplets (k, 3), and weights (k,) or nothing
+Rows = tuple[np.ndarray, dict[str, np.ndarray]]  # triplets (k, 3), and columns (k,) by name
+
+
+class Whole(NamedTuple):
+    """What all rows have in common.
+
+    Attributes
+    ----------
+    n_items : int
+    labels : list or None
+        Of the items.
+    columns : tuple of str
+        What goes with the rows: some of weight, answer, participant.
+    participants : collection of labels
+        It may grow until all rows are written.
+    """
+
+    n_items: int
+    labels: list | None
+    columns: tuple[str, ...] = ()
+    participants: Collection = ()
 
 
 class Writer(ABC):
     """Takes rows in the order of their anchors; subclasses write a stretch of them."""
 
-    def __init__(self, path: Path, n_items: int, labels: list | None, weighted: bool) -> None:
-        self.path, self.n_items, self.labels, self.weighted = path, n_items, labels, weighted
-        self.counts = np.zeros(n_items, np.int64)
+    ids: str  # how ids are stored
+
+    def __init__(self, path: Path, whole: Whole) -> None:
+        self.path, self.whole = path, whole
+        _check_labels(whole.labels or [], "items")
+        self.counts = np.zeros(whole.n_items, np.int64)
+        self._bounds = [0]
+        self._checksums: dict[tuple[str, ...], list[int]] = {
+            (name,): [] for name in ("pairs", *whole.columns)
+        }
         self._waiting: list[Rows] = []
         self._n_waiting = 0
 
-    def add(self, rows: np.ndarray, weight: np.ndarray) -> None:
+    def add(self, rows: np.ndarray, columns: dict[str, np.ndarray]) -> None:
         """Take rows that follow those before; they are written in stretches."""
         anchors = rows[:, 0]
         begins = np.concatenate([[0], np.flatnonzero(anchors[1:] != anchors[:-1]) + 1, [len(rows)]])
@@ -49,13 +84,17 @@ class Writer(ABC):
                 self._flush()
             while start < stop:
                 end = min(stop, start + STRETCH - self._n_waiting)
-                self._waiting.append((rows[start:end], weight[start:end]))
+                part = slice(start, end)
+                self._waiting.append((rows[part], {n: columns[n][part] for n in columns}))
                 self._n_waiting += end - start
                 if self._n_waiting == STRETCH:
                     self._flush()
                 start = end
         # The arrays may be used again by who gave them.
-        self._waiting = [(rows.copy(), weight.copy()) for rows, weight in self._waiting]
+        self._waiting = [
+            (rows.copy(), {name: column.copy() for name, column in columns.items()})
+            for rows, columns in self._waiting
+        ]
 
     def close(self) -> None:
         """Write what is left, and what is known of the whole."""
@@ -66,70 +105,82 @@ class Writer(ABC):
         """Let go of open files."""
 
     def _flush(self) -> None:
-        if self._waiting:
-            rows = np.concatenate([rows for rows, _ in self._waiting])
-            self._stretch(rows, np.concatenate([weight for _, weight in self._waiting]))
+        if not self._waiting:
+            return
+        stretch = {
+            "pairs": np.concatenate([rows[:, 1:] for rows, _ in self._waiting]).astype(self.ids)
+        }
+        for name in self.whole.columns:
+            column = np.concatenate([columns[name] for _, columns in self._waiting])
+            stretch[name] = column.astype(COLUMNS[name], copy=False)
+        for name, array in stretch.items():
+            self._checksums[(name,)].append(checksum(array))
+        self._bounds.append(self._bounds[-1] + self._n_waiting)
+        self._write(np.concatenate([rows[:, 0] for rows, _ in self._waiting]), stretch)
         self._waiting, self._n_waiting = [], 0
 
     @abstractmethod
-    def _stretch(self, rows: np.ndarray, weight: np.ndarray) -> None:
-        """Write rows that share a checksum or a row group."""
+    def _write(self, anchors: np.ndarray, stretch: dict[str, np.ndarray]) -> None:
+        """Write rows that share checksums or a row group."""
 
-    @property
-    def _about(self) -> dict:
-        return {
-            "layout": LAYOUT,
-            "n_items": self.n_items,
-            "labels": self.labels,
-            "weighted": self.weighted,
-        }
+    def _about(self, starts: np.ndarray) -> About:
+        whole = self.whole
+        participants = list(whole.participants) if "participant" in whole.columns else None
+        _check_labels(participants or [], "participants")
+        return About(
+            n_items=whole.n_items,
+            n_rows=self._bounds[-1],
+            labels=whole.labels,
+            participants=participants,
+            types={"pairs": self.ids} | {name: COLUMNS[name] for name in whole.columns},
+            bounds=self._bounds,
+            checksums=self._checksums | {("starts",): [checksum(starts)]},
+        )
+
+    def _starts(self) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(self.counts)]).astype(STARTS)
+
+
+def _check_labels(labels: list, of_what: str) -> None:
+    kinds = {type(label) for label in labels} - LABELS
+    if kinds:
+        raise ValueError(
+            f"the fast layout keeps labels that are texts or numbers; {of_what} are of type "
+            f"{kinds.pop().__name__}: turn them into texts first"
+        )
 
 
 class FolderWriter(Writer):
     """Writes the folder of arrays."""
 
-    def __init__(self, path: Path, n_items: int, labels: list | None, weighted: bool) -> None:
-        super().__init__(path, n_items, labels, weighted)
-        self.dtype = np.dtype(f"<u{smallest(n_items)}")
-        self._checksums: list[int] = []
-        self._bounds = [0]
+    def __init__(self, path: Path, whole: Whole) -> None:
+        super().__init__(path, whole)
+        self.ids = smallest(whole.n_items)
         path.mkdir(exist_ok=True)
         self._open = ExitStack()
         self._files = {}
-        for name in ["pairs", "weight"] if weighted else ["pairs"]:
+        for name in ("pairs", *whole.columns):
             self._files[name] = self._open.enter_context((path / f"{name}.npy").open("wb"))
             self._files[name].write(bytes(HEADER))
 
-    def _stretch(self, rows: np.ndarray, weight: np.ndarray) -> None:
-        stored = [rows[:, 1:].astype(self.dtype, order="C")]
-        if self.weighted:
-            stored.append(weight.astype("<f8"))
-        for file, array in zip(self._files.values(), stored, strict=True):
-            file.write(array.data.cast("B"))
-        self._checksums.append(checksum(stored))
-        self._bounds.append(self._bounds[-1] + len(rows))
+    def _write(self, anchors: np.ndarray, stretch: dict[str, np.ndarray]) -> None:
+        for name, array in stretch.items():
+            self._files[name].write(array.data.cast("B"))
 
     def close(self) -> None:
         """Write headers, the starts of anchors and the description."""
         super().close()
-        n_rows = self._bounds[-1]
-        shapes = {"pairs": ((n_rows, 2), self.dtype), "weight": ((n_rows,), np.dtype("<f8"))}
+        starts = self._starts()
+        about = self._about(starts)
         for name, file in self._files.items():
             file.seek(0)
-            file.write(npy_header(*shapes[name]))
+            file.write(npy_header(about.shape(name, about.n_rows), about.types[name]))
             file.flush()
             os.fsync(file.fileno())  # a disk may only now say that it is full
         self._open.close()
-        starts = np.concatenate([[0], np.cumsum(self.counts)])
-        np.save(self.path / "starts.npy", starts)
-        about = self._about | {
-            "n_rows": n_rows,
-            "dtype": self.dtype.str,
-            "bounds": self._bounds,
-            "checksums": self._checksums,
-            "starts_checksum": checksum([starts]),
-        }
-        (self.path / ABOUT).write_text(json.dumps(about))
+        header = npy_header(starts.shape, STARTS)
+        (self.path / "starts.npy").write_bytes(header + starts.tobytes())
+        (self.path / ABOUT).write_bytes(about.text())
 
     def abandon(self) -> None:
         """Let go of open files."""
@@ -139,15 +190,18 @@ class FolderWriter(Writer):
 class ParquetWriter(Writer):
     """Writes the Parquet file."""
 
-    def __init__(self, path: Path, n_items: int, labels: list | None, weighted: bool) -> None:
+    ids = "<u4"
+
+    def __init__(self, path: Path, whole: Whole) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        super().__init__(path, n_items, labels, weighted)
-        fields = [(name, pa.uint32()) for name in ("anchor", "near", "far")]
-        if weighted:
-            fields.append(("weight", pa.float64()))
-        self._schema = pa.schema(fields).with_metadata({KEY: json.dumps(self._about)})
+        super().__init__(path, whole)
+        types = dict.fromkeys(("anchor", "near", "far"), self.ids)
+        types |= {name: COLUMNS[name] for name in whole.columns}
+        self._schema = pa.schema(
+            [pa.field(name, pa.from_numpy_dtype(types[name]), nullable=False) for name in types]
+        )
         # Random ids do not compress; large plain pages are decoded fastest.
         self._writer = pq.ParquetWriter(
             path,
@@ -159,20 +213,21 @@ class ParquetWriter(Writer):
             data_page_size=4 * STRETCH,
         )
 
-    def _stretch(self, rows: np.ndarray, weight: np.ndarray) -> None:
+    def _write(self, anchors: np.ndarray, stretch: dict[str, np.ndarray]) -> None:
         import pyarrow as pa
 
-        columns = [*np.ascontiguousarray(rows.T).view(np.uint32)]
-        if self.weighted:
-            columns.append(weight)
+        near, far = np.ascontiguousarray(stretch.pop("pairs").T)
+        columns = [anchors.astype(self.ids), near, far, *stretch.values()]
         self._writer.write_table(
-            pa.table(columns, schema=self._schema), row_group_size=max(len(rows), 1)
+            pa.table(columns, schema=self._schema), row_group_size=max(len(anchors), 1)
         )
 
     def close(self) -> None:
-        """Write the footer."""
+        """Write the description and the footer."""
         super().close()
+        self._writer.add_key_value_metadata({KEY: self._about(self._starts()).text()})
         self._writer.close()
+        seal_footer(self.path)
         with self.path.open("rb") as file:
             os.fsync(file.fileno())
 
@@ -181,16 +236,9 @@ class ParquetWriter(Writer):
         self._writer.close()
 
 
-def smallest(n_items: int) -> int:
-    """Bytes of the smallest unsigned integer that holds every id."""
-    return 1 if n_items <= 1 << 8 else 2 if n_items <= 1 << 16 else 4
-
-
-def npy_header(shape: tuple[int, ...], dtype: np.dtype) -> bytes:
-    """Return the header of a .npy file, always of the same length."""
-    text = str({"descr": dtype.str, "fortran_order": False, "shape": shape})
-    magic = np.lib.format.magic(1, 0) + (HEADER - 10).to_bytes(2, "little")
-    return magic + text.ljust(HEADER - 11).encode() + b"\n"
+def smallest(n_items: int) -> str:
+    """Return the smallest unsigned integer that holds every id."""
+    return "|u1" if n_items <= 1 << 8 else "<u2" if n_items <= 1 << 16 else "<u4"
 
 
 def whole_target(target: Path, force: bool) -> AbstractContextManager[Path]:
@@ -203,18 +251,36 @@ def is_parquet(target: Path) -> bool:
     return target.suffix.lower() in (".parquet", ".pq")
 
 
-def write_grouped(
-    target: Path, blocks: Iterable[Rows], n_items: int, labels: list | None, weighted: bool
-) -> None:
+def write_grouped(target: Path, blocks: Iterable[Rows], whole: Whole) -> None:
     """Write rows that come in the order of their anchors."""
-    kind = ParquetWriter if is_parquet(target) else FolderWriter
-    writer = kind(target, n_items, labels, weighted)
+    writer = (ParquetWriter if is_parquet(target) else FolderWriter)(target, whole)
     try:
-        for rows, weight in blocks:
-            writer.add(rows, weight)
+        for rows, columns in blocks:
+            writer.add(rows, columns)
         writer.close()
     finally:
         writer.abandon()
+
+
+def record_type(columns: Iterable[str]) -> np.dtype:
+    """Return the type of a row and what goes with it, in the files that are sorted."""
+    return np.dtype([("row", "<i4", 3), *((name, COLUMNS[name]) for name in columns)])
+
+
+def records_of(rows: np.ndarray, columns: dict[str, np.ndarray]) -> np.ndarray:
+    """Put rows and columns together."""
+    records = np.empty(len(rows), record_type(columns))
+    records["row"] = rows
+    for name, column in columns.items():
+        records[name] = column
+    return records
+
+
+def rows_of(records: np.ndarray) -> Rows:
+    """Take rows and columns apart again."""
+    names = records.dtype.names or ()
+    columns = {name: np.ascontiguousarray(records[name]) for name in names}
+    return columns.pop("row"), columns
 
 
 def sort_by_anchor(
@@ -230,46 +296,37 @@ def sort_by_anchor(
     bounds = ranges(counts, max(most_rows, int(counts.sum()) // MOST_FILES))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".ordinate-sort-") as name:
         files = [Path(name) / str(i) for i in range(len(bounds) - 1)]
-        weighted = _distribute(blocks, files, bounds, n_items)
+        kind = _distribute(blocks, files, bounds, n_items)
         for i, file in enumerate(files):
-            n_rows = file.stat().st_size // 12
             one_anchor = bounds[i + 1] - bounds[i] == 1
-            size = most_rows if one_anchor else max(n_rows, 1)
-            for at in range(0, n_rows, size):
-                rows = np.fromfile(file, np.int32, 3 * size, offset=12 * at).reshape(-1, 3)
-                columns: tuple[np.ndarray, ...] = ()
-                if weighted:
-                    columns = (np.fromfile(_weights_of(file), float, size, offset=8 * at),)
-                if not one_anchor:
-                    rows, _, columns = group_by_anchor(rows, n_items, backend, columns)
-                yield rows, columns[0] if columns else np.empty(0)
+            for rows, columns in read_spool(file, kind, most_rows if one_anchor else -1):
+                if one_anchor:
+                    yield rows, columns
+                    continue
+                grouped, _, sorted_columns = group_by_anchor(
+                    rows, n_items, backend, tuple(columns.values())
+                )
+                yield grouped, dict(zip(columns, sorted_columns, strict=True))
             file.unlink()
 
 
 def _distribute(
     blocks: Iterable[Rows], files: list[Path], bounds: np.ndarray, n_items: int
-) -> bool:
-    """Append the rows of each range of anchors to its file; return whether there are weights."""
-    backend = backends.load()
+) -> np.dtype:
+    """Append the rows of each range of anchors to its file; return what a row is there."""
+    backend, kind = backends.load(), record_type(())
     with ExitStack() as stack:
         outs = [stack.enter_context(file.open("wb")) for file in files]
-        weight_outs: list[Any] = []
-        for rows, weight in blocks:
-            grouped, starts, columns = group_by_anchor(
-                rows.view(np.int32), n_items, backend, (weight,) if len(weight) else ()
+        for rows, columns in blocks:
+            grouped, starts, sorted_columns = group_by_anchor(
+                rows.view(np.int32), n_items, backend, tuple(columns.values())
             )
-            if columns and not weight_outs:
-                weight_outs = [stack.enter_context(_weights_of(file).open("wb")) for file in files]
+            records = records_of(grouped, dict(zip(columns, sorted_columns, strict=True)))
+            kind = records.dtype
             for i, out in enumerate(outs):
                 part = slice(starts[bounds[i]], starts[bounds[i + 1]])
-                out.write(grouped[part].reshape(-1).data)
-                if columns:
-                    weight_outs[i].write(np.ascontiguousarray(columns[0][part]).data)
-    return bool(weight_outs)
-
-
-def _weights_of(file: Path) -> Path:
-    return file.with_suffix(".weight")
+                out.write(records[part].view(np.uint8).data)
+    return kind
 
 
 def ranges(counts: np.ndarray, most_rows: int) -> np.ndarray:
@@ -286,26 +343,29 @@ def ranges(counts: np.ndarray, most_rows: int) -> np.ndarray:
 def until_out_of_order(blocks: Iterator[Rows], rest: list[Iterator[Rows]]) -> Iterator[Rows]:
     """Yield blocks as long as the anchors are in order; what is left goes to ``rest``."""
     last = -1
-    for rows, weight in blocks:
+    for rows, columns in blocks:
         anchors = rows[:, 0]
         if anchors[0] < last or (anchors[1:] < anchors[:-1]).any():
-            rest.append(chain([(rows, weight)], blocks))
+            rest.append(chain([(rows, columns)], blocks))
             return
-        yield rows, weight
+        yield rows, columns
         last = anchors[-1]
 
 
-def write_spool(path: Path, blocks: Iterable[Rows], weighted: bool) -> None:
-    """Write rows as they come to an Arrow file."""
-    import pyarrow as pa
+def write_spool(path: Path, blocks: Iterable[Rows], n_items: int) -> np.ndarray:
+    """Write rows to a file as they come, and count those of each anchor."""
+    counts = np.zeros(n_items, np.int64)
+    with path.open("wb") as file:
+        for rows, columns in blocks:
+            file.write(records_of(rows, columns).view(np.uint8).data)
+            counts += np.bincount(rows[:, 0], minlength=n_items)
+    return counts
 
-    names = ["anchor", "near", "far", "weight"] if weighted else ["anchor", "near", "far"]
-    schema = pa.schema(
-        [(name, pa.float64() if name == "weight" else pa.uint32()) for name in names]
-    )
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as file:
-        for rows, weight in blocks:
-            columns = [np.ascontiguousarray(column).view(np.uint32) for column in rows.T]
-            file.write_batch(
-                pa.record_batch([*columns, weight] if weighted else columns, schema=schema)
-            )
+
+def read_spool(path: Path, kind: np.dtype, most_rows: int) -> Iterator[Rows]:
+    """Yield the rows of a file of records, so many at a time; all at once if that is -1."""
+    n_rows, at = path.stat().st_size // kind.itemsize, 0
+    while at < n_rows:
+        records = np.fromfile(path, kind, most_rows, offset=at * kind.itemsize)
+        at += len(records)
+        yield rows_of(records)

@@ -10,13 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.board import NoRowsLeft
 from ordinate.files.formats.errors import ReadError, Remedy
+from ordinate.files.formats.files import is_pipe
 from ordinate.files.formats.folder import load
 from ordinate.files.formats.names import WEIGHT
 from ordinate.files.formats.table import DROPPABLE, Table
+from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets
 from ordinate.files.readers import (
@@ -35,7 +40,11 @@ from ordinate.files.readers._choice import ITEM, PLACES
 from ordinate.files.readers._cleaning import as_marks, clean
 from ordinate.files.readers._find import check_roles, find
 from ordinate.files.readers._layout import Layout, Options, note_files
-from ordinate.files.readers._spellings import refuse_two_spellings
+from ordinate.files.readers._spellings import (
+    alike_notes,
+    refuse_rows_as_names,
+    refuse_two_spellings,
+)
 
 for _public in (ReadError, Remedy):
     _public.__module__ = __name__  # where users find it
@@ -73,6 +82,9 @@ class Reading(NamedTuple):
         Rows that gave triplets; the notes tell about the others.
     notes : list of str
         What was dropped or left unread, how much of it and why.
+    sha256 : str
+        Of the bytes that were read, as they lie in the file; of several files that of the lines
+        which ``sha256sum`` prints for them.
     """
 
     triplets: Triplets
@@ -80,6 +92,7 @@ class Reading(NamedTuple):
     n_rows: int
     n_used: int
     notes: list[str]
+    sha256: str = ""
 
     @property
     def example(self) -> str:
@@ -101,6 +114,7 @@ def read(
     keep_checks: bool = False,
     exclude_participants: Iterable[Any] = (),
     min_response_time: float | None = None,
+    merge_labels: bool = False,
     table: str | None = None,
 ) -> Reading:
     r"""Read triplets from a file of any layout in :data:`LAYOUTS`, or from a folder of such files.
@@ -112,8 +126,9 @@ def read(
     ----------
     path : str or path
         A file, or a folder whose files have the same columns, or either in the fast layout, to
-        which no option applies. Where no column names the
-        participants, each of several files is a participant of its own.
+        which no option applies; a pipe, or "-" for standard input, which are read into memory,
+        once. Where no column names the participants, each of several files is a participant of
+        its own.
     layout : str
         The name of a layout, or "auto" to find it from the columns.
     columns : mapping of str to str or int, optional
@@ -148,6 +163,9 @@ def read(
         Participants whose answers are dropped.
     min_response_time : float, optional
         Answers faster than this, in the unit of the file, are dropped.
+    merge_labels : bool
+        Labels that differ only by case, by blanks or by what cannot be seen name one item, which is
+        called as it is first. By default they name different items, and a note tells of them.
     table : str, optional
         Which one, in a file that holds several: the sheet of a workbook, the variable of a .mat or
         .npz file (``"data.rows"`` for a field of a struct), the file within a zip file.
@@ -174,13 +192,43 @@ def read(
     ['1 of 2 rows dropped: the answer is missing']
     """
     given = {name: value for name, value in locals().items() if name != "path"}
-    grouped = open_grouped(Path(path))
+    how = how_to_read(**given)
+    grouped = None if is_pipe(path) else open_grouped(Path(path))
     if grouped is not None:
         usual = read.__kwdefaults__ or {}
         changed = {name: value for name, value in given.items() if value != usual[name]}
         refuse_options(f"{path} is in the fast layout, as rows alone", changed)
+        sha256 = sha256_of(grouped.path, grouped.files)
         triplets = GroupedTriplets(grouped).load()
-        return Reading(triplets, FAST, len(triplets), len(triplets), [])
+        return Reading(triplets, FAST, len(triplets), len(triplets), [], sha256)
+    return read_table(load(path, table), how)
+
+
+class How(NamedTuple):
+    """What was asked of :func:`read`, checked."""
+
+    options: Options
+    columns: Mapping[str, str | int]
+    drops: tuple[str, ...]
+    merges: bool
+    table: str | None
+
+
+def how_to_read(
+    *,
+    layout: str = "auto",
+    columns: Mapping[str, str | int] | None = None,
+    odd: str | None = None,
+    response: str | Mapping[Any, str] | None = None,
+    drop: str | Iterable[str] = (),
+    only: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Any] | None = None,
+    exclude_participants: Iterable[Any] = (),
+    merge_labels: bool = False,
+    table: str | None = None,
+    **others: Any,
+) -> How:
+    """Check the options of :func:`read`."""
     check_choice("layout", layout, ["auto", *(entry.name for entry in LAYOUTS)])
     if odd is not None:
         check_choice("odd", odd, odd_one_out.POSITIONS)
@@ -190,28 +238,33 @@ def read(
     check_roles(columns, LAYOUTS)
     options = Options(
         layout=layout,
-        first_id=first_id,
         odd=odd,
         response=_response(response),
         checks=as_marks("checks", checks),
         only=as_marks("only", only),
-        keep_checks=keep_checks,
         exclude_participants=tuple(exclude_participants),
-        min_response_time=min_response_time,
+        **others,
     )
-    found = load(path, table)
-    found.drops = _kinds(drop)
-    return _read(found, options, columns)
+    return How(options, columns, _kinds(drop), merge_labels, table)
 
 
-def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> Reading:
+def read_table(table: Table, how: How) -> Reading:
+    """Read a table, or a block of one: what holds for all rows is asked of all blocks."""
+    table.drops, table.merges, options = how.drops, how.merges, how.options
     if table.array is not None and options.first_id is None:
-        options = replace(options, first_id=_first_position(table.path, int(table.array.min())))
+        least = table.together("first id", int(table.array.min()), min)
+        options = replace(options, first_id=_first_position(table.path, least))
     try:
-        table, found = find(table, LAYOUTS, options, columns)
+        table, found = find(table, LAYOUTS, options, how.columns)
         n_rows = len(table.rows)
-        clean(table, found, options)
-        triplets = found.parse(table, options)
+        if not n_rows:
+            raise NoRowsLeft(0)
+        try:
+            clean(table, found, options)
+            triplets = found.parse(table, options)
+            refuse_rows_as_names(table, triplets)
+        except NoRowsLeft:
+            raise NoRowsLeft(n_rows) from None
         refuse_two_spellings(table, triplets)
         if options.response is not None and not table.has_answers:
             raise ReadError(
@@ -224,12 +277,16 @@ def _read(table: Table, options: Options, columns: Mapping[str, str | int]) -> R
         if triplets.weight is None and table.column(WEIGHT) is not None:
             table.notes.append(f"the column weight is not read in layout {found.name}")
         note_files(table)
+        if table.board is None:
+            table.notes += alike_notes(triplets.items, table.merged)
+        else:
+            table.board.merged = table.merged
     except ReadError:
         raise
-    # The last is pyarrow's word for values that it cannot compare or convert.
-    except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
+    # What checks of triplets say of the file, and Arrow of cells that it cannot compare or convert.
+    except (ValueError, pa.ArrowException) as error:
         raise ReadError(Message(f"{table.path}: ", message_of(error))) from error
-    return Reading(triplets, found.name, n_rows, len(table.rows), table.notes)
+    return Reading(triplets, found.name, n_rows, len(table.rows), table.notes, table.sha256)
 
 
 def refuse_options(what: str, given: Iterable[str]) -> None:

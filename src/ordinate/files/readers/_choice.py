@@ -1,15 +1,18 @@
 """Which of the items shown was chosen: answers that name the item, its side, its place or a key."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import add, and_, or_
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ordinate._base.messages import Message, Option
-from ordinate.files.formats.cells import WHOLE, distinct
+from ordinate._base.messages import Message, Option, some
+from ordinate.files.formats.cells import WHOLE
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.table import Items, Table
+from ordinate.files.formats.table import add as add_counts
 from ordinate.files.readers._layout import Options
 
 PLACES = ("first", "second", "third")
@@ -76,18 +79,22 @@ def chosen(
     meaning: Mapping[str, int] | None = None
     if isinstance(options.response, Mapping):
         meaning = _given(table, options.response, same.shape[1])
-    elif options.response is None and not (named and same.any(axis=1).all()):
+    elif options.response is None and not (named and _all(table, same.any(axis=1))):
         names = [code(name) for name in table.names_of(shown[first:])]
         meaning = _find(table, Words.of(table, picked), same, named, names)
-    n_rows = len(table.rows)
+    n_drops = table.n_drops
     if meaning is None:
         position = _by_item(table, items, same, first)
-        if len(table.rows) == n_rows:
+        if table.n_drops == n_drops:
             return Chosen(items.select((slice(None), slice(len(shown)))), first + position)
     else:
         position = _by_code(table, Words.of(table, picked), meaning)
     # Read again, since answers such as "left" among the names make text of numbers.
     return Chosen(table.items(shown), first + position)
+
+
+def _all(table: Table, mask: np.ndarray) -> bool:
+    return table.together("all", bool(mask.all()), and_)
 
 
 def _by_item(table: Table, items: Items, same: np.ndarray, first: int) -> np.ndarray:
@@ -138,10 +145,11 @@ class Words:
     @classmethod
     def of(cls, table: Table, picked: int) -> "Words":
         """Count the answers of a column, the most frequent first."""
-        values, codes = distinct([table.data.column(picked)])
-        times: dict[str, int] = {}
+        values, codes = table.distinct([table.data.column(picked)])
+        said: Counter[str] = Counter()
         for value, n in zip(values, np.bincount(codes, minlength=len(values)), strict=True):
-            times[code(value)] = times.get(code(value), 0) + int(n)
+            said[code(value)] += int(n)
+        times = table.together("answers", said, add)
         ordered = sorted(times.items(), key=lambda entry: (-entry[1], entry[0]))
         return cls(values, codes, dict(ordered))
 
@@ -174,22 +182,28 @@ def _find(
     """Return the place that each code means, or None where answers are items; ask where unclear."""
     is_item = np.asarray(same.any(axis=1))
     n_shown = same.shape[1]
+    most, some, all_items, few = table.together(
+        "items",
+        (int(is_item.sum()), len(is_item)),
+        add_counts,
+        lambda n: (n[0] >= MOST * n[1], n[0] > 0, n[0] == n[1], n[1] <= n_shown),
+    )
     schemes = words.schemes(n_shown, names)
     all_coded = any(words.times.keys() <= scheme.keys() for scheme in schemes)
-    if is_item.mean() >= MOST and not all_coded:
+    if most and not all_coded:
         return None
-    few = len(is_item) <= n_shown or len(words.times) > n_shown
+    # In few rows an answer that is no item is a slip, unless there are several and none is an item.
+    few = len(words.times) > n_shown or (few and (some or len(words.times) < 2))
     if not schemes and (named or few):
         return None  # to be refused, row by row
-    if is_item.all() and all((words.places(s) == same.argmax(axis=1)).all() for s in schemes):
+    if all_items and all(_all(table, words.places(s) == same.argmax(axis=1)) for s in schemes):
         return None  # the items stand in the places of their names
-    if is_item.all() or not _is_clear(words, schemes, n_shown):
-        _ask(table, words, schemes, n_shown, items=bool(is_item.all()))
+    if all_items or not _is_clear(words, schemes, n_shown):
+        _ask(table, words, schemes, n_shown, items=all_items)
     (meaning,) = schemes
-    occurring = sorted(
-        (meaning[code(v)], str(v).strip()) for v in words.values if code(v) in meaning
-    )
-    told = ", ".join(f"{word!r} is the {PLACES[place]}" for place, word in occurring)
+    occurring = {(meaning[code(v)], str(v).strip()) for v in words.values if code(v) in meaning}
+    occurring = table.together("codes", occurring, or_)
+    told = ", ".join(f"{word!r} is the {PLACES[place]}" for place, word in sorted(occurring))
     another = Message("; ", Option("response", ...), " tells another meaning")
     table.notes.append(Message(f"answers are places: {told}", another))
     return meaning
@@ -220,7 +234,7 @@ def _ask(
     remedies = [Remedy({"response": way}, _in_words(way)) for way in ways]
     if items:
         remedies.append(Remedy({"response": ITEM}, "if answers name the item"))
-    shown = ", ".join(map(repr, seen[:6])) + (", ..." if len(seen) > 6 else "")
+    shown = some(seen, 6)
     both = "are items of their rows and may be places as well"
     why = both if items else "are codes, and files differ in what these mean"
     raise ReadError(

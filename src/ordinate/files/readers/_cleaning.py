@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from itertools import islice
+from operator import add, and_, or_
 
 import numpy as np
 import pyarrow as pa
 
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.files.formats.cells import FALSE, TRUE, distinct, normal
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import CHECK, OPTIONAL, PARTICIPANT, RESPONSE_TIME, TIMEOUT
@@ -53,12 +55,18 @@ def _marked(table: Table, option: str, name: str, values: tuple[str, ...]) -> np
             f"{table.shown_header()}"
         )
     words = table.words(column)
-    unknown = [value for value in values if value not in words]
+    found = table.together(option, {*values} & {*words}, or_)
+    unknown = [value for value in values if value not in found]
     if unknown:
-        known = sorted(set(words))
-        shown = f"{known[:10]}{' ...' if len(known) > 10 else ''}"
-        raise ReadError(f"{table.path}: {name} is never {_either(tuple(unknown))}, but {shown}")
+        known = table.together("words", sorted({*words})[:11], _least)
+        raise ReadError(
+            f"{table.path}: {name} is never {_either(tuple(unknown))}, but {some(known)}"
+        )
     return np.isin(words, values)
+
+
+def _least(some: list[str], others: list[str]) -> list[str]:
+    return sorted({*some, *others})[:11]
 
 
 def _drop_checks(table: Table, layout: Layout) -> None:
@@ -71,7 +79,7 @@ def _drop_checks(table: Table, layout: Layout) -> None:
     for place, name in enumerate(table.header or []):
         if place == flag:
             _drop_flagged(table, place, name)
-        elif squeezed(name) not in used and len(_values(table, place, SAMPLE_ROWS)) <= MOST_WORDS:
+        elif squeezed(name) not in used:
             _drop_marked(table, place, name, _values(table, place))
 
 
@@ -86,7 +94,7 @@ def _drop_flagged(table: Table, place: int, name: str) -> None:
     else:
         remedies = [Remedy({"checks": {name: value}}) for value in values[:5] if value]
         raise ReadError(
-            f"{table.path}: the column {name} may mark check trials, but its values {values[:10]} "
+            f"{table.path}: the column {name} may mark check trials, but its values {some(values)} "
             "do not tell which rows are",
             *remedies,
             Remedy({"keep_checks": True}, "to keep all rows"),
@@ -121,13 +129,22 @@ def _drop_where(table: Table, place: int, name: str, checks: tuple[str, ...]) ->
     table.drop(mask, Message(f"check trials, {name} is {_either(checks)}", kept))
 
 
-def _values(table: Table, place: int, n_rows: int | None = None) -> list[str]:
-    """Return the distinct words of a column, or of its first rows."""
+def _values(table: Table, place: int) -> list[str]:
+    """Return the distinct words of a column; of very many only some."""
+    column = table.data.column(place)
     try:
-        values, _ = distinct([table.data.column(place).slice(0, n_rows)])
+        values, _ = distinct([column.slice(0, SAMPLE_ROWS)])
+        if table.together("few values", len(values) <= MOST_WORDS, and_):
+            values, _ = table.distinct([column])
     except ReadError:  # lists, times and the like mark nothing
         return []
-    return list(dict.fromkeys(str(value).strip() for value in values))
+    words = dict.fromkeys(str(value).strip() for value in values[: 2 * MOST_WORDS])
+    return list(table.together("values", words, _some_words))
+
+
+def _some_words(some: dict[str, None], others: dict[str, None]) -> dict[str, None]:
+    """Put words together, as many of them as tell that they are too many."""
+    return dict(islice((some | others).items(), 2 * MOST_WORDS))
 
 
 def as_marks(option: str, marks: Mapping | None) -> dict[str, tuple[str, ...]]:
@@ -158,7 +175,7 @@ def _exclude(table: Table, excluded: tuple) -> None:
         )
     words = table.words(column)
     names = [str(name) for name in excluded]
-    unknown = sorted(set(names) - set(words))
+    unknown = sorted({*names} - table.together("excluded", {*names} & {*words}, or_))
     if unknown:
         raise ReadError(f"{table.path}: participants to exclude are not in the file: {unknown}")
     table.drop(np.isin(words, names), f"{len(set(names))} participants excluded")
@@ -177,6 +194,7 @@ def _drop_fast(table: Table, least: float) -> None:
         )
     times = table.numbers(column, "the response time")
     unknown = ~(times >= 0)  # platforms write -1 where they did not measure
-    if unknown.any():
-        table.notes.append(f"{unknown.sum():,} rows have no response time; they are kept")
+    n_unknown = table.together("no time", int(unknown.sum()), add)
+    if n_unknown:
+        table.notes.append(f"{n_unknown:,} rows have no response time; they are kept")
     table.drop(~unknown & (times < least), f"faster than {least:g}, in the unit of the file")

@@ -101,9 +101,11 @@ def _unfolded(table: Table, patterns: Mapping[str, str]) -> Table:
         for number in numbers
     ]
     data = pa.concat_tables(parts, promote_options="permissive").rename_columns(names)
+    # The questions of a row follow each other, whatever other rows there are.
+    data = data.take(np.arange(len(data)).reshape(len(numbers), -1).T.ravel())
     table.notes.append(
         f"each row holds {len(numbers)} questions, numbered {numbers[0]} to {numbers[-1]}"
     )
     origin = {role: pattern.replace("*", "") for role, pattern in patterns.items()}
-    rows = np.tile(table.rows, len(numbers))
+    rows = np.repeat(table.rows, len(numbers))
     return replace(table, data=data, header=names, rows=rows, array=None, origin=origin)

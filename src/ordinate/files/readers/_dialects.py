@@ -2,9 +2,11 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
+from operator import or_
 from string import ascii_lowercase
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ordinate.files.formats.cells import distinct, is_list
+from ordinate.files.formats.cells import is_list
 from ordinate.files.formats.table import Table, squeezed
 from ordinate.files.readers._columns import numbered_stems, without_prefix
 
@@ -35,13 +37,13 @@ def _renamed(table: Table, names: dict[int, str]) -> Table:
 
 def _qualtrics(table: Table) -> Table:
     """Drop the texts and ids of the questions that follow the header; a response is a person."""
-    if not table.text or len(table.rows) < 2:
+    first = table.first_rows(2) if table.text else []
+    if len(first) < 2:
         return table
-    ids = table.cells(1, range(table.data.num_columns))
+    texts, ids = first
     if not any(cell.lstrip().startswith('{"ImportId"') for cell in ids):
         return table
-    texts = table.cells(0, range(table.data.num_columns))
-    table = replace(table, data=table.data.slice(2), rows=table.rows[2:])
+    table = table.without(2)
     table.notes.append("the texts and ids of Qualtrics' questions, two lines, are no answers")
     _add_texts(table, texts)
     person = table.index(["ResponseId"])
@@ -70,7 +72,7 @@ def _differing(texts: list[str]) -> list[list[str]]:
     >>> _differing(["oak: elm or yew?", "elm: red oak or ash?", "yew: ash or fir?"])
     [['oak', 'elm', 'yew'], ['elm', 'red oak', 'ash'], ['yew', 'ash', 'fir']]
     """
-    folder = _folder(texts)
+    folder = _only(_folders(texts))
     named = [IMAGE.sub(lambda image: f">{image[2].removeprefix(folder)}<", text) for text in texts]
     plain = [re.sub(r"<[^>]*>", " ", text) for text in named]
     split = [re.findall(r"[\w./-]*\w|[^\w\s]", text) for text in plain]
@@ -90,8 +92,8 @@ def _mturk(table: Table) -> Table:
     short = {
         i: without_prefix(name) for i, name in enumerate(header) if without_prefix(name) != name
     }
-    taken = [squeezed(short.get(i, name)) for i, name in enumerate(header)]
-    short = {i: name for i, name in short.items() if taken.count(squeezed(name)) == 1}
+    taken = Counter(squeezed(short.get(i, name)) for i, name in enumerate(header))
+    short = {i: name for i, name in short.items() if taken[squeezed(name)] == 1}
     return _renamed(table, short)
 
 
@@ -102,13 +104,15 @@ def _meadows(table: Table) -> Table:
     places = [place for pair in pairs for place in pair]
     if label is None or None in places:
         return table
-    ids, id_codes = distinct([table.data.column(i) for i, _ in pairs])
-    names, name_codes = distinct([table.data.column(i) for _, i in pairs])
-    known = np.unique(np.column_stack([id_codes, name_codes]), axis=0)
-    if not len(known) == len(np.unique(known[:, 0])) == len(np.unique(known[:, 1])):
+    ids, id_codes = table.distinct([table.data.column(i) for i, _ in pairs])
+    names, name_codes = table.distinct([table.data.column(i) for _, i in pairs])
+    codes = np.unique(np.column_stack([id_codes, name_codes]), axis=0)
+    own = {([*ids, None][i], [*names, None][k]) for i, k in codes.tolist()}
+    known = table.together("ids and names", own, or_)
+    if not len(known) == len({i for i, _ in known}) == len({name for _, name in known}):
         return table
-    name_of = {ids[i]: names[k] for i, k in known.tolist() if min(i, k) >= 0}
-    values, codes = distinct([table.data.column(label)])
+    name_of = {i: name for i, name in known if None not in (i, name)}
+    values, codes = table.distinct([table.data.column(label)])
     cells = pa.array([name_of.get(value, value) for value in values])
     answers = cells.take(pa.array(codes, pa.int64(), mask=codes < 0))
     table.notes.append("items are named by stim1_name, ..., not by stim1_id, ...")
@@ -130,15 +134,16 @@ def _jspsych(table: Table) -> Table:
             kind = table.data.schema.types[place]
             if is_list(kind) or str(kind) in ("string", "large_string"):
                 columns[name, place] = table.data.column(place).to_pylist()
-    folder = _folder(cell for cells in columns.values() for cell in cells)
+    folders = _folders(cell for cells in columns.values() for cell in cells)
+    folder = _only(table.together("folders", folders, or_))
     for (name, place), cells in columns.items():
         lists = [_parts(cell, folder) for cell in cells]
-        table.spread(place, [entry if len(entry) > 1 else [] for entry in lists])
+        table.spread(place, [entry if len(entry) > 1 else [] for entry in lists], pa.string())
         single = [
             e[0] if len(e) == 1 else None if e else _inside(folder, c)
             for e, c in zip(lists, cells, strict=True)
         ]
-        if single != cells:
+        if table.together("taken apart", single != cells, or_):
             table.notes.append(f"lists and pictures in the column {name} are taken apart")
             cells = ["" if cell is None else str(cell) for cell in single]
             table.data = table.data.set_column(place, name, pa.array(cells))
@@ -178,8 +183,12 @@ def _inside(folder: str, cell: Any) -> Any:
     return cell.removeprefix(folder) if isinstance(cell, str) else cell
 
 
-def _folder(cells: Iterable[object]) -> str:
-    """Return the folder of all pictures in HTML; none where they are in several."""
+def _folders(cells: Iterable[object]) -> set[str]:
+    """Return the folders of pictures in HTML."""
     sources = {source for cell in cells for _, source in IMAGE.findall(str(cell or ""))}
-    folders = {source[: source.rfind("/") + 1] for source in sources}
-    return folders.pop() if len(folders) == 1 else ""
+    return {source[: source.rfind("/") + 1] for source in sources}
+
+
+def _only(folders: set[str]) -> str:
+    """Return the folder of all pictures; none where they are in several."""
+    return next(iter(folders)) if len(folders) == 1 else ""

@@ -1,16 +1,18 @@
 """Which layout a table has: from the names of its columns, and never by a guess."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
+from operator import add
 
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import OPTIONAL, core
 from ordinate.files.formats.table import Table
 from ordinate.files.formats.text import NO_COLUMNS
-from ordinate.files.readers import odd_one_out, plain
+from ordinate.files.readers import food100, odd_one_out, plain
 from ordinate.files.readers._columns import Columns, mapped, numbered_stems
 from ordinate.files.readers._dialects import tidy
 from ordinate.files.readers._layout import (
@@ -71,10 +73,12 @@ def find(
     named = mapped(table if _counted(columns) else named, columns) if columns else named
     for candidate in (named, table.bare()):
         found = _with_roles([e for e in allowed if e.matches(candidate)], columns)
-        # Image paths between semicolons are those of food100, unless another layout is asked for.
-        found = [entry for entry in found if entry.name == "food100"] or found
+        if options.layout == "auto" and food100.LAYOUT in found:
+            # Other paths between semicolons are as open a question as those between commas.
+            own = food100.is_food100(candidate)
+            found = [entry for entry in found if own == (entry is food100.LAYOUT)]
         if len(found) == 1:
-            if not len(candidate.rows):
+            if not table.together("rows", len(candidate.rows), add, bool):
                 raise ReadError(f"{table.path}: there are column names, but no rows")
             return candidate, found[0]
         if found:
@@ -105,7 +109,8 @@ def _by_wide_names(table: Table, layouts: list[Layout]) -> tuple[Table, Layout] 
     """Find layouts by names that several may have: the only one is taken, with a note."""
     header = table.header or []
     names = [core(name) for name in header]
-    short = [n if names.count(n) == 1 else own for n, own in zip(names, header, strict=True)]
+    times = Counter(names)
+    short = [n if times[n] == 1 else own for n, own in zip(names, header, strict=True)]
     cores = replace(table, header=short)
     found: dict[str, tuple[Layout, dict[str, str]]] = {}
     for entry in layouts:
@@ -153,7 +158,7 @@ def _nothing_fits(table: Table, original: Table, allowed: list[Layout]) -> ReadE
     if table.header == original.header and first_line_is_data(original.bare()):
         table = original.bare()
     stems = numbered_stems(table.header or [])
-    series = f" (numbered: {list(stems)[:10]})" if stems else ""
+    series = f" (numbered: {some(stems)})" if stems else ""
     ways = proposals(table, allowed)
     roles: tuple[str | Option, ...] = ("By what they hold, they may have these roles",)
     if not ways:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import add, or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ordinate._base.endings import IMAGES, stem
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import PARTICIPANT
@@ -69,12 +70,12 @@ def three_bare_columns(table: Table) -> bool:
 
 def image_paths(table: Table) -> bool:
     """Tell whether the first row names images, as food100 does."""
-    cells = table.cells(0, range(table.data.num_columns)) if table.text else []
+    cells = table.first_rows(1)[0] if table.text else []
     return bool(cells) and all(cell.strip().lower().endswith(IMAGES) for cell in cells)
 
 
 def _first_line(table: Table) -> list[str]:
-    return [cell.strip() for cell in table.cells(0, range(table.data.num_columns))]
+    return [cell.strip() for cell in table.first_rows(1)[0]]
 
 
 def may_be_header(table: Table) -> bool:
@@ -82,25 +83,28 @@ def may_be_header(table: Table) -> bool:
     if not table.text or image_paths(table):
         return False
     first = _first_line(table)
-    rest = [pc.utf8_trim_whitespace(column) for column in table.data.slice(1).columns]
-    again = (pc.any(pc.equal(column, cell)).as_py() for cell in first for column in rest)
-    return not any(map(_is_number, first)) and not any(again)
+    rest = [pc.utf8_trim_whitespace(column) for column in table.without(1).data.columns]
+    again = any(pc.any(pc.equal(column, cell)).as_py() for cell in first for column in rest)
+    again = table.together("first line again", again, or_)
+    return not any(map(_is_number, first)) and not again
 
 
 def first_line_is_data(table: Table) -> bool:
     """Tell whether a number, or a cell that occurs again below, shows that line 1 has no names."""
     if not table.text or _words_above_numbers(table):
         return False
-    cells = zip(_first_line(table), table.data.slice(1).columns, strict=True)
-    return any(_is_number(cell) or pc.any(pc.equal(column, cell)).as_py() for cell, column in cells)
+    cells = zip(_first_line(table), table.without(1).data.columns, strict=True)
+    own = any(_is_number(cell) or pc.any(pc.equal(column, cell)).as_py() for cell, column in cells)
+    return table.together("first line is data", own, or_)
 
 
 def _words_above_numbers(table: Table) -> bool:
     """Tell whether a column is a word and numbers below it, so that line 1 has names."""
-    below = table.data.slice(1, SAMPLE_ROWS).columns
-    return table.data.num_rows > ENOUGH and any(
-        cell and not _is_number(cell) and all(map(_is_number, column.to_pylist()))
-        for cell, column in zip(_first_line(table), below, strict=True)
+    columns = table.without(1).data.columns
+    below = [table.first_cells(column, SAMPLE_ROWS) for column in columns]
+    return table.together("rows", table.data.num_rows, add, lambda n: n > ENOUGH) and any(
+        cell and not _is_number(cell) and all(map(_is_number, cells))
+        for cell, cells in zip(_first_line(table), below, strict=True)
     )
 
 
@@ -135,13 +139,16 @@ def participants(table: Table) -> pa.DictionaryArray | None:
     column = table.column(PARTICIPANT)
     if column is None:
         return files_as_participants(table)
-    others = [n for n in PARTICIPANT[1:] if table.column([n]) not in (None, column)]
+    differ = {n for n in PARTICIPANT[1:] if table.column([n]) not in (None, column)}
+    differ = table.together("other participants", differ, or_)
+    others = [n for n in PARTICIPANT if n in differ]
     if others:
         table.notes.append(f"participants are not read from column {others[0]!r}")
-    items = table.items([table.places({"participant": PARTICIPANT})[0]])
+    items = table.items([table.places({"participant": PARTICIPANT})[0]], exact=True)
     unnamed = items.codes[:, 0] < 0
-    if unnamed.any():
-        table.notes.append(f"{unnamed.sum():,} rows name no participant; they count as one, ''")
+    n_unnamed = table.together("unnamed", int(unnamed.sum()), add)
+    if n_unnamed:
+        table.notes.append(f"{n_unnamed:,} rows name no participant; they count as one, ''")
         items = Items(
             np.where(unnamed[:, None], len(items.names), items.codes), [*map(str, items.names), ""]
         )
@@ -166,10 +173,10 @@ def note_files(table: Table) -> None:
         table.notes.append(
             f"no column names participants: each of the {len(names):,} files counts as one"
         )
-    used = np.bincount(table.files.of(table.rows), minlength=len(names)) > 0
-    empty = [name for name, u in zip(names, used, strict=True) if not u]
+    used = table.together("files", {*np.unique(table.files.of(table.rows)).tolist()}, or_)
+    empty = [name for k, name in enumerate(names) if k not in used]
     if empty:
-        table.notes.append(f"{len(empty):,} files gave no answer: {', '.join(empty[:10])}")
+        table.notes.append(f"{len(empty):,} files gave no answer: {some(empty)}")
 
 
 def extras(table: Table, items: Items, options: Options) -> dict[str, Any]:
@@ -182,19 +189,23 @@ def _labels(table: Table, items: Items, options: Options) -> range | None:
     if options.first_id is None:
         return None
     whole = all(isinstance(name, int) for name in items.names)
-    if not whole or min(items.names) < options.first_id:
-        least = f"ids from {min(items.names)}" if whole else "labels that are not integers"
+    whole, least, last, n_rows = table.together(
+        "ids",
+        (whole, *((min(items.names), max(items.names)) if whole else (0, 0)), len(items.codes)),
+        lambda a, b: (a[0] and b[0], min(a[1], b[1]), max(a[2], b[2]), a[3] + b[3]),
+    )
+    if not whole or least < options.first_id:
+        found = f"ids from {least}" if whole else "labels that are not integers"
         raise ReadError(
             Message(
                 f"{table.path}: ",
                 Option("first_id"),
-                f" is {options.first_id}, but the file has {least}; leave ",
+                f" is {options.first_id}, but the file has {found}; leave ",
                 Option("first_id"),
                 " out to take ids as labels",
             )
         )
-    last = max(items.names)
-    if last - options.first_id >= max(1_000_000, 30 * len(items.codes)):
+    if last - options.first_id >= max(1_000_000, 30 * n_rows):
         raise ReadError(
             Message(
                 f"{table.path}: ids reach {last:,}, so that almost all items would be in no row; "

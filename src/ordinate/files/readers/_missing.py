@@ -12,6 +12,8 @@ from ordinate.files.readers._layout import Layout, nameable
 
 # Likeness that makes a name a slip of another: 'farr' and 'nera' are, 'bar' for 'far' is not.
 CUTOFF = 0.7
+# Among more names than this a slip is not looked for: many would do, and all are compared.
+MOST_NAMES = 200
 
 
 class Fit(NamedTuple):
@@ -103,7 +105,7 @@ def _fit(layout: str, roles: Roles, header: Sequence[str]) -> Fit:
         return [name] if name in left else []
 
     def like(name: str) -> list[str]:
-        return get_close_matches(name, left, 1, CUTOFF)
+        return get_close_matches(name, left, 1, CUTOFF) if len(left) <= MOST_NAMES else []
 
     found = take(roles, same)
     optional = take({role: names for role, names in OPTIONAL.items() if role not in roles}, same)

@@ -1,7 +1,9 @@
 """Which columns may hold the items and the answers, by what they contain: for messages alone."""
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations, pairwise
+from operator import add
 
 from ordinate.files.formats.cells import is_missing
 from ordinate.files.formats.errors import Remedy
@@ -68,7 +70,8 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
 def may_hold(table: Table, places: list[int], layout: str) -> bool:
     """Tell whether three columns vary, as items do, and the last one fits as an answer."""
     cells: Cells = {place: words(table, place) for place in places}
-    if len(table.rows) > ENOUGH and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
+    many = table.together("rows", len(table.rows), add, lambda n: n > ENOUGH)
+    if many and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
         return False
     items = (places[0], places[1], places[2])
     return layout not in OF_TWO or _of_two(cells, items, places[3])
@@ -76,7 +79,7 @@ def may_hold(table: Table, places: list[int], layout: str) -> bool:
 
 def words(table: Table, place: int) -> list[str]:
     """Return the first cells of a column as text, empty where they are missing."""
-    cells = table.data.column(place).slice(0, SAMPLE_ROWS).to_pylist()
+    cells = table.first_cells(table.data.column(place), SAMPLE_ROWS)
     return ["" if is_missing(cell) else str(cell).strip() for cell in cells]
 
 
@@ -96,12 +99,13 @@ def _numbered(table: Table) -> Cells:
     header = table.header or []
     stems = numbered_stems(header)
     sizes = [tuple(numbers) for numbers in stems.values()]
-    usual = max(sizes, key=sizes.count, default=())
+    usual = max(times := Counter(sizes), key=lambda size: times[size], default=())
     same = {stem: columns for stem, columns in stems.items() if tuple(columns) == usual}
     if len(same) < 3:
         return {}
+    place = {name: k for k, name in reversed([*enumerate(header)])}
     return {
-        stem: [word for name in columns.values() for word in words(table, header.index(name))]
+        stem: [word for name in columns.values() for word in words(table, place[name])]
         for stem, columns in same.items()
     }
 

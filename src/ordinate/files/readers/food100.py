@@ -5,10 +5,18 @@ from ordinate.files.formats.table import Table
 from ordinate.files.readers import plain
 from ordinate.files.readers._layout import Layout, Options, image_paths, three_bare_columns
 
+FOLDER = "images/"
+
 
 def matches(table: Table) -> bool:
     """Three image paths between semicolons."""
     return three_bare_columns(table) and table.delimiter == ";" and image_paths(table)
+
+
+def is_food100(table: Table) -> bool:
+    """Tell whether the paths are written as in food100's own file."""
+    first, *others = table.cells(0, range(table.data.num_columns))
+    return first.startswith(FOLDER) and all(cell.startswith(f" {FOLDER}") for cell in others)
 
 
 def parse(table: Table, options: Options) -> Triplets:
@@ -20,6 +28,4 @@ def parse(table: Table, options: Options) -> Triplets:
     return plain.parse(table, options)
 
 
-LAYOUT = Layout(
-    "food100", "anchor; near; far: image paths between semicolons, no header", matches, parse
-)
+LAYOUT = Layout("food100", "anchor; near; far: paths images/..., no header", matches, parse)

@@ -4,10 +4,12 @@ Both have head, left, right, winner, loser and puid. The older one names what ch
 alg_ident, the newer one sampler; items are named by their files where those columns are present.
 """
 
+from operator import or_
+
 import numpy as np
 
 from ordinate.data.triplets import Triplets
-from ordinate.files.formats.table import Roles, Table
+from ordinate.files.formats.table import Roles, Table, add
 from ordinate.files.readers._layout import Layout, Options, extras
 from ordinate.files.readers.response import by_winner
 
@@ -43,7 +45,10 @@ def _drop_stray(table: Table) -> None:
     columns = table.places({**SHOWN, **WINNER})
     _, left, right, winner = (table.words(table.data.column(place)) for place in columns)
     stray = (winner != left) & (winner != right) & (winner != "")
-    if stray.mean() <= MOST_STRAY:
+    few = table.together(
+        "stray", (int(stray.sum()), len(stray)), add, lambda n: n[0] <= MOST_STRAY * n[1]
+    )
+    if few:
         table.drop(stray, "the winner is neither left nor right")
 
 
@@ -53,10 +58,13 @@ def _files(roles: Roles) -> Roles:
 
 def _same_items(table: Table) -> bool:
     """Tell whether each id has one file name and each file name one id."""
-    ids = table.items(table.places(SHOWN)).codes.ravel()
-    files = table.items(table.places(_files(SHOWN))).codes.ravel()
-    pairs = len(np.unique(np.column_stack([ids, files]), axis=0))
-    return bool((files >= 0).all()) and pairs == len(np.unique(ids)) == len(np.unique(files))
+    ids, files = table.items(table.places(SHOWN)), table.items(table.places(_files(SHOWN)))
+    codes = np.unique(np.column_stack([ids.codes.ravel(), files.codes.ravel()]), axis=0)
+    names = [*ids.names, None], [*files.names, None]
+    own = {(names[0][i], names[1][k]) for i, k in codes.tolist()}
+    pairs = table.together("pairs", own, or_)
+    of_ids, of_files = {i for i, _ in pairs}, {k for _, k in pairs}
+    return None not in of_files and len(pairs) == len(of_ids) == len(of_files)
 
 
 LAYOUT = Layout(

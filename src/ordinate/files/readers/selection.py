@@ -1,5 +1,6 @@
 """Selection: of the items shown with a query, the k chosen as nearest."""
 
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,8 @@ from ordinate.data import answers
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.names import WIDE_NEAREST
 from ordinate.files.formats.table import Items, Table
+from ordinate.files.readers._choice import ITEM, WORDS
+from ordinate.files.readers._choice import chosen as choose
 from ordinate.files.readers._layout import Layout, Options, extras
 
 QUERY = {"query": ("query",)}
@@ -34,7 +37,11 @@ def matches(table: Table) -> bool:
 def parse(table: Table, options: Options) -> Triplets:
     """Compare each item chosen with each one left; where the chosen are ranked, also these."""
     shown = table.series(SHOWN)
-    items, screens = _listed(table, shown) if shown else _ordered(table)
+    picked = table.series(CHOSEN) if shown else []
+    if len(picked) == 1 and _is_coded(table, options, shown, picked[0]):
+        items, screens = _coded(table, options, shown, picked[0])
+    else:
+        items, screens = _listed(table, shown) if shown else _ordered(table)
     more = extras(table, items, options)
     chosen = answers.selection(*screens, **more)
     ranked = table.flags(IS_RANKED)
@@ -49,8 +56,10 @@ def parse(table: Table, options: Options) -> Triplets:
         items=chosen.items,
     )
     answer = np.concatenate([chosen.answer, both[order.answer]])
+    together = np.argsort(answer, kind="stable")
+    answer = answer[together]
     return Triplets(
-        np.concatenate([chosen.rows, order.rows]),
+        np.concatenate([chosen.rows, order.rows])[together],
         items=chosen.items,
         answer=answer,
         participant=None
@@ -59,8 +68,27 @@ def parse(table: Table, options: Options) -> Triplets:
     )
 
 
+def _is_coded(table: Table, options: Options, shown: list[int], picked: int) -> bool:
+    """Tell whether answers are places of items, of which there are two or three: A, B, C."""
+    if len(shown) not in WORDS or options.response == ITEM:
+        return False
+    codes = table.items([*shown, picked]).codes
+    named = (codes[:, :-1] == codes[:, -1:]) & (codes[:, -1:] >= 0)
+    some = table.together("named", bool(named.any()), or_)
+    return options.response is not None or not some
+
+
+def _coded(table: Table, options: Options, shown: list[int], picked: int) -> tuple[Items, Screens]:
+    """Read the one item of each row that is chosen by its place."""
+    items, position = choose(table, options, [*table.places(QUERY), *shown], picked, first=1)
+    is_chosen = np.arange(items.codes.shape[1]) == position[:, None]
+    chosen = np.where(is_chosen, items.codes, -1)[:, 1:]
+    return _lists(table, items, items.codes[:, 1:], chosen)
+
+
 def _listed(table: Table, shown: list[int]) -> tuple[Items, Screens]:
     chosen, n = table.series(CHOSEN), len(shown)
+    table.has_answers = len(chosen) == 1
     items = with_query(table, [*table.places(QUERY), *shown, *chosen])
     items = table.differing(items, items.codes[:, : 1 + n])
     items = table.differing(items, items.codes[:, 1 + n :])

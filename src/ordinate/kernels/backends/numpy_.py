@@ -251,6 +251,44 @@ def curvature_terms(
     return curvature, square, 2 * slope_near[:, None] * to_near, 2 * slope_far[:, None] * to_far
 
 
+def shape_sums(
+    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """What :func:`loss_sums` returns, and :func:`shape_part`."""
+    return *loss_sums(rows, weight, points, loss), *shape_part(rows, weight, points, loss)
+
+
+def shape_part(
+    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient (k,) of a loss in its shape numbers, and their information (k, k) given the map."""
+    given, other = shape_terms(rows, points, loss)
+    w = weight[:, None] * given if len(weight) else given
+    return w.sum(axis=0), -(w[:, :, None] * other[:, None, :]).sum(axis=0)
+
+
+def shape_terms(rows: np.ndarray, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives (m, k) of each triplet's penalty by the shape numbers, and of the other answer's.
+
+    The other answer to the same question has the argument -z. As the probabilities p and q of both
+    add up to 1, p times the one derivative g is minus q times the other h: the expected information
+    of the question, p g g' + q h h', is -g h'.
+    """
+    anchor, near, far = rows.T
+    u = ((points[anchor] - points[near]) ** 2).sum(axis=1)
+    v = ((points[anchor] - points[far]) ** 2).sum(axis=1)
+    z, penalty = loss.argument(u, v), loss.penalty
+    links = [by(u, *loss.link_shape) - by(v, *loss.link_shape) for by in loss.link.by_shape]
+    stack = namespace(points).stack
+    given, other = (
+        [sign * penalty.slope(sign * z, *loss.penalty_shape) * change for change in links]
+        + [by(sign * z, *loss.penalty_shape) for by in penalty.by_shape]
+        for sign in (1, -1)
+    )
+    # With a column to drop, since nothing cannot be stacked.
+    return stack([*given, z], 1)[:, :-1], stack([*other, z], 1)[:, :-1]
+
+
 def similarity_sums(rows: np.ndarray, weight: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Product of S + S' with ``vectors`` (n, k), S_ij = times j was far from i minus times near."""
     anchor, near, far = rows.T

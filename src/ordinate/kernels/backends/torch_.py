@@ -23,6 +23,8 @@ __all__ = [
     "pair_information",
     "place_items",
     "score_sums",
+    "shape_part",
+    "shape_sums",
     "similarity_sums",
 ]
 
@@ -106,6 +108,24 @@ def curvature_sums(
         for total, some in zip(sums, numpy_.curvature_sums(rows, w, points, loss), strict=True):
             total += some
     return sums[0], sums[1]
+
+
+def shape_sums(
+    ids: Tensor, weight: Tensor, points: Tensor, loss: Loss
+) -> tuple[float, Tensor, Tensor, Tensor]:
+    """What :func:`loss_sums` returns, and :func:`shape_part`."""
+    return *loss_sums(ids, weight, points, loss), *shape_part(ids, weight, points, loss)
+
+
+def shape_part(ids: Tensor, weight: Tensor, points: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
+    """Gradient (k,) of a loss in its shape numbers, and their information (k, k) given the map."""
+    k = len(loss.shape)
+    gradient, information = points.new_zeros(k).double(), points.new_zeros((k, k)).double()
+    for rows, w in _rows(ids, weight, 3 * points.shape[1] + k * k):
+        change, product = numpy_.shape_part(rows, w, points, loss)
+        gradient += change
+        information += product
+    return gradient, information
 
 
 def similarity_sums(ids: Tensor, weight: Tensor, vectors: Tensor) -> Tensor:

@@ -12,7 +12,12 @@ from ordinate.kernels.backends.numba_.columns import (
     pair_information,
     score_sums,
 )
-from ordinate.kernels.backends.numba_.maps import curvature_sums, loss_sums, similarity_sums
+from ordinate.kernels.backends.numba_.maps import (
+    curvature_sums,
+    loss_sums,
+    shape_sums,
+    similarity_sums,
+)
 from ordinate.kernels.backends.numba_.placing import place_items
 from ordinate.kernels.backends.numba_.rows import (
     anchor_starts,
@@ -39,5 +44,6 @@ __all__ = [
     "scan_rows",
     "scatter_by_anchor",
     "score_sums",
+    "shape_sums",
     "similarity_sums",
 ]

@@ -4,6 +4,7 @@ None but those of the normal distribution has a branch or a library call, so tha
 """
 
 import math
+import warnings
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -12,11 +13,33 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from ordinate.kernels import functions as plain_functions
 from ordinate.kernels.backends.translating import Language, fill, spelt_out
+from ordinate.kernels.functions import EXPREL_SLOPE, SMALL
+
+
+def _can_cache() -> bool:
+    """Whether numba finds a folder for compiled kernels; warn if it finds none.
+
+    No folder of ours takes its place: a cache holds code, and others may write to temporary ones.
+    """
+    try:
+        njit(cache=True)(_can_cache)
+    except RuntimeError:
+        warnings.warn(
+            "numba finds no folder to keep compiled kernels in, so that every process compiles "
+            "its own, which takes some seconds: set the environment variable NUMBA_CACHE_DIR to a "
+            "folder that only you can write to",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
 
 # Fusing multiply and add, and leaving division by zero to IEEE, lets loops vectorise.
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-kernel = njit(cache=True, **OPTIONS)
+kernel = njit(cache=_can_cache(), **OPTIONS)
 function = njit(forceinline=True, **OPTIONS)  # part of a loop, which a call would not let vectorise
 
 BATCH = 256  # rows whose numbers stay in the first-level cache between the steps of a kernel
@@ -150,6 +173,88 @@ def log(x):
 
 
 @function
+def log1p(x):
+    """log(1 + x) for x >= 0, exact for small x, as :func:`log` finds it.
+
+    1 + x = 2^k f, and f - 1 = 2^-k x + (2^-k - 1), which is x itself as long as k is 0.
+    """
+    k = (np.float64(1.0 + x).view(np.int64) - SQRT_HALF_BITS) >> np.int64(52)
+    shrunk = np.int64((np.int64(1023) - k) << np.int64(52)).view(np.float64)
+    over = x * shrunk + (shrunk - 1.0)
+    s = over / (2.0 + over)
+    t = s * s
+    series = 1 / 19.0
+    series = series * t + 1 / 17.0
+    series = series * t + 1 / 15.0
+    series = series * t + 1 / 13.0
+    series = series * t + 1 / 11.0
+    series = series * t + 1 / 9.0
+    series = series * t + 1 / 7.0
+    series = series * t + 1 / 5.0
+    series = series * t + 1 / 3.0
+    series = series * t + 1.0
+    return k * LOG_2 + 2.0 * s * series
+
+
+@function
+def split_power(x):
+    """e^x = 2^k 2^r, as in :func:`expit`: returns 2^k and 2^r - 1."""
+    x = x * LOG2_E
+    x = x if x < 1000.0 else 1000.0
+    x = x if x > -1000.0 else -1000.0
+    k = np.int64(math.floor(x + 0.5))
+    r = x - k
+    power = SERIES[12]
+    power = power * r + SERIES[11]
+    power = power * r + SERIES[10]
+    power = power * r + SERIES[9]
+    power = power * r + SERIES[8]
+    power = power * r + SERIES[7]
+    power = power * r + SERIES[6]
+    power = power * r + SERIES[5]
+    power = power * r + SERIES[4]
+    power = power * r + SERIES[3]
+    power = power * r + SERIES[2]
+    power = power * r + SERIES[1]
+    scale = np.int64((k + np.int64(1023)) << np.int64(52)).view(np.float64)
+    return scale, power * r
+
+
+@function
+def exp(x):
+    """e^x to 1e-14."""
+    scale, over = split_power(x)
+    return scale + scale * over
+
+
+@function
+def exprel(x):
+    """(e^x - 1) / x to 1e-14, and 1 at 0."""
+    scale, over = split_power(x)
+    return (scale * over + (scale - 1.0)) / x if x != 0.0 else 1.0
+
+
+@function
+def exprel_slope(x):
+    """Derivative of :func:`exprel`, by its series where the difference would cancel."""
+    series = EXPREL_SLOPE[13]
+    series = series * x + EXPREL_SLOPE[12]
+    series = series * x + EXPREL_SLOPE[11]
+    series = series * x + EXPREL_SLOPE[10]
+    series = series * x + EXPREL_SLOPE[9]
+    series = series * x + EXPREL_SLOPE[8]
+    series = series * x + EXPREL_SLOPE[7]
+    series = series * x + EXPREL_SLOPE[6]
+    series = series * x + EXPREL_SLOPE[5]
+    series = series * x + EXPREL_SLOPE[4]
+    series = series * x + EXPREL_SLOPE[3]
+    series = series * x + EXPREL_SLOPE[2]
+    series = series * x + EXPREL_SLOPE[1]
+    series = series * x + EXPREL_SLOPE[0]
+    return series if abs(x) < SMALL else (exp(x) - exprel(x)) / x
+
+
+@function
 def erfcx(x):
     """e^(x^2) erfc(x); far out, where erfc vanishes, by its asymptotic series to 1e-14."""
     if x < 26.0:
@@ -171,9 +276,13 @@ def log_ndtr(x):
 FUNCTIONS = {
     "above": above,
     "erfcx": erfcx,
+    "exp": exp,
     "expit": expit,
+    "exprel": exprel,
+    "exprel_slope": exprel_slope,
     "is_above": is_above,
     "log": log,
+    "log1p": log1p,
     "log_ndtr": log_ndtr,
     "nonzero": nonzero,
     "ones_like": ones_like,
@@ -197,13 +306,14 @@ def filled(kernel_with_blanks, language=DOUBLE, **formulas):
 
 
 def _cached_by_formulas(kernel_with_blanks, language, formulas):
-    """Compile for a cache on disk that notices when a formula, or a function above, changes.
+    """Compile for a cache on disk that notices when a formula, or a function of it, changes.
 
     numba knows a cached kernel by its name and by when its own file was written, so that the name
     must tell what else it is made of.
     """
     said = [str(language is SINGLE), *map(spelt_out, formulas.values())]
-    made_of = blake2b(Path(__file__).read_bytes() + "\n".join(said).encode(), digest_size=8)
+    read = [Path(file).read_bytes() for file in (__file__, plain_functions.__file__)]
+    made_of = blake2b(b"".join(read) + "\n".join(said).encode(), digest_size=8)
     blanks = {name: language.translate(formula) for name, formula in formulas.items()}
     whole = fill(kernel_with_blanks, blanks)
     whole.__qualname__ += f"-{made_of.hexdigest()}"

@@ -1,4 +1,4 @@
-"""Kernels over triplets, given a map: losses, curvature, similarities."""
+"""Kernels over triplets, given a map: losses, curvature, shape numbers, similarities."""
 
 import numpy as np
 
@@ -7,17 +7,22 @@ from ordinate.kernels.backends.numba_.functions import BATCH, filled, kernel
 from ordinate.kernels.backends.translating import blank
 
 link = link_slope = penalty = penalty_slope = blank
+link_by_first = link_by_second = penalty_by_first = penalty_by_second = blank
 
 
 def loss_sums(rows, weight, points, loss):
-    compiled = filled(
+    compiled = loss_kernel(loss)
+    return compiled(rows, weight, points, loss.link_shape, loss.penalty_shape, loss.margin)
+
+
+def loss_kernel(loss):
+    return filled(
         _loss_sums,
         link=loss.link.value,
         link_slope=loss.link.slope,
         penalty=loss.penalty.value,
         penalty_slope=loss.penalty.slope,
     )
-    return compiled(rows, weight, points, loss.link_shape, loss.penalty_shape, loss.margin)
 
 
 def _loss_sums(rows, weight, points, link_shape, penalty_shape, margin):
@@ -72,6 +77,66 @@ def _outer_sums(rows, curvature, square, pull, push, n):
                     blocks[item, a, b] += curvature[row] * outer
                     spread[item, a, b] += square[row] * outer
     return blocks, spread
+
+
+def shape_sums(rows, weight, points, loss):
+    if not loss.shape:  # nothing to compile for
+        return *loss_sums(rows, weight, points, loss), np.zeros(0), np.zeros((0, 0))
+    of_link, of_penalty = loss.link.by_shape, loss.penalty.by_shape
+    none = (_no_number,) * 2
+    compiled = filled(
+        _shape_part,
+        link=loss.link.value,
+        link_by_first=(*of_link, *none)[0],
+        link_by_second=(*of_link, *none)[1],
+        penalty_slope=loss.penalty.slope,
+        penalty_by_first=(*of_penalty, *none)[0],
+        penalty_by_second=(*of_penalty, *none)[1],
+    )
+    sums = compiled(rows, weight, points, loss.link_shape, loss.penalty_shape, loss.margin)
+    there = [*range(len(of_link)), *range(2, 2 + len(of_penalty))]
+    return *loss_sums(rows, weight, points, loss), sums[0, there], sums[1:][there][:, there]
+
+
+def _no_number(x, *shape):
+    return 0.0
+
+
+def _shape_part(rows, weight, points, link_shape, penalty_shape, margin):
+    """Gradient, and below it information, for two shape numbers of the link and two of the penalty.
+
+    ``numpy_.shape_terms`` says what they are made of.
+    """
+    sums = np.zeros((5, 4))
+    near, far = np.empty(BATCH), np.empty(BATCH)
+    z, given, other = np.empty(BATCH), np.empty((4, BATCH)), np.empty((4, BATCH))
+    for first in range(0, rows.shape[0], BATCH):
+        size = min(BATCH, rows.shape[0] - first)
+        _distances(rows[first : first + size], points, near, far)
+        for i in range(size):
+            u, v = near[i], far[i]
+            z[i] = link(u, *link_shape) - link(v, *link_shape) + margin
+            given[0, i] = link_by_first(u, *link_shape) - link_by_first(v, *link_shape)
+            given[1, i] = link_by_second(u, *link_shape) - link_by_second(v, *link_shape)
+        for i in range(size):
+            slope = penalty_slope(z[i], *penalty_shape)
+            opposite = -penalty_slope(-z[i], *penalty_shape)
+            other[0, i], other[1, i] = opposite * given[0, i], opposite * given[1, i]
+            given[0, i], given[1, i] = slope * given[0, i], slope * given[1, i]
+            given[2, i] = penalty_by_first(z[i], *penalty_shape)
+            other[2, i] = penalty_by_first(-z[i], *penalty_shape)
+            given[3, i] = penalty_by_second(z[i], *penalty_shape)
+            other[3, i] = penalty_by_second(-z[i], *penalty_shape)
+        if weight.shape[0] > 0:
+            for a in range(4):
+                for i in range(size):
+                    given[a, i] *= weight[first + i]
+        for i in range(size):
+            for a in range(4):
+                sums[0, a] += given[a, i]
+                for b in range(4):
+                    sums[1 + a, b] -= given[a, i] * other[b, i]
+    return sums
 
 
 @kernel

@@ -13,7 +13,7 @@ from ordinate.kernels.backends.triton_.columns import (
     pair_information,
     score_sums,
 )
-from ordinate.kernels.backends.triton_.maps import loss_sums, similarity_sums
+from ordinate.kernels.backends.triton_.maps import loss_sums, shape_sums, similarity_sums
 from ordinate.kernels.backends.triton_.placing import place_items
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "pair_information",
     "place_items",
     "score_sums",
+    "shape_sums",
     "similarity_sums",
 ]

@@ -67,6 +67,24 @@ def log(x):
 
 
 @triton.jit
+def log1p(x):
+    """log(1 + x), exact for small x."""
+    return libdevice.log1p(x)
+
+
+@triton.jit
+def exp(x):
+    """e^x."""
+    return tl.exp(x)
+
+
+@triton.jit
+def exprel(x):
+    """(e^x - 1) / x, which is 1 at 0."""
+    return tl.where(x == 0, 1, libdevice.expm1(x) / tl.where(x == 0, 1, x))
+
+
+@triton.jit
 def expit(x):
     """1 / (1 + e^-x), by the same power that softplus takes, which is worked out once for both."""
     power = tl.exp(-tl.abs(x))
@@ -97,9 +115,12 @@ TRITON = Language(
     {
         "above": above,
         "erfcx": erfcx,
+        "exp": exp,
         "expit": expit,
+        "exprel": exprel,
         "is_above": is_above,
         "log": log,
+        "log1p": log1p,
         "log_ndtr": log_ndtr,
         "nonzero": nonzero,
         "ones_like": ones_like,

@@ -7,7 +7,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ordinate.kernels.backends.torch_ import Tensor
+from ordinate.kernels.backends.torch_ import Tensor, shape_part
 from ordinate.kernels.backends.translating import blank, fill
 from ordinate.kernels.backends.triton_.functions import TRITON, copies_of_zeros, padded
 from ordinate.kernels.formulas import Formula, Link, Penalty
@@ -49,6 +49,13 @@ def loss_sums(ids: Tensor, weight: Tensor, points: Tensor, loss: Loss) -> tuple[
     )
     gradient = sums.sum(dim=0, dtype=torch.float64).view(n, width)[:, :d]
     return float(values.sum()), gradient
+
+
+def shape_sums(
+    ids: Tensor, weight: Tensor, points: Tensor, loss: Loss
+) -> tuple[float, Tensor, Tensor, Tensor]:
+    """What :func:`loss_sums` returns, and torch's :func:`shape_part`."""
+    return *loss_sums(ids, weight, points, loss), *shape_part(ids, weight, points, loss)
 
 
 def similarity_sums(ids: Tensor, weight: Tensor, vectors: Tensor) -> Tensor:
