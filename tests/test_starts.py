@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 import ordinate
-from ordinate import CKL, GNMDS, SOE, STE, TSTE, sample_points, sample_triplets
+from ordinate import CKL, GNMDS, SOE, STE, TSTE, Triplets, sample_points, sample_triplets
+from ordinate.algorithms import starts
 from ordinate.algorithms.optimise import Found, minimise
 from ordinate.algorithms.starts import Ending, Race, agreement, endings
 from ordinate.cli import app
@@ -61,6 +62,95 @@ def test_a_start_that_is_asked_for_runs_alone(rugged):
 def test_large_data_keep_one_start():
     triplets = sample_triplets(sample_points(1200, 2, random_state=0), 250_000, random_state=0)
     assert len(STE(random_state=0, tol=1e-2).fit(triplets).starts_) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "n", "n_rows", "several"),
+    [
+        (STE, 600, 20_000, True),
+        (STE, 600, 60_000, False),  # one start is slow enough
+        (GNMDS, 600, 60_000, True),
+        (GNMDS, 60, 310_000, False),
+    ],
+)
+def test_starts_race_where_that_costs_little(method, n, n_rows, several):
+    triplets = sample_triplets(sample_points(n, 2, random_state=0), n_rows, random_state=0)
+    model = method(random_state=0, tol=1e-2).fit(triplets)
+    assert (len(model.starts_) > 1) is several
+
+
+def test_a_race_reads_no_more_than_it_may():
+    triplets = sample_triplets(sample_points(60, 2, random_state=0), 290_000, random_state=0)
+    plain = GNMDS(init="spectral", random_state=0).fit(triplets)
+    raced = GNMDS(random_state=0).fit(triplets)
+    assert len(raced.starts_) > 1
+    # What has begun before the limit comes to its end.
+    assert raced.n_passes_ < 3 * plain.n_passes_ + starts.READ / len(triplets)
+
+
+def test_rows_that_are_not_at_hand_race_on_a_sample(tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    triplets = sample_triplets(sample_points(60, 2, random_state=0), 14_000, random_state=0)
+    ordinate.ondisk.write([triplets], tmp_path / "rows.parquet")
+    file = ordinate.ondisk.open_triplets(tmp_path / "rows.parquet")
+    for rows, options in [(triplets, {"device": "torch:cpu"}), (file, {"memory_limit": 10**6})]:
+        model = STE(random_state=0, **options).fit(rows)
+        assert [end.name for end in model.starts_].count("random") == 7
+        assert len(GNMDS(random_state=0, tol=1e-2, **options).fit(rows).starts_) == 1
+
+
+def test_the_best_of_a_sample_goes_on(rugged):
+    store, loss = MemoryTriplets.from_triplets(rugged), losses.get("ste")
+    rng = np.random.default_rng(0)
+    field = [starts.Start("random", rng.normal(size=(21, 2))) for _ in range(8)]
+
+    def descend(rows, loss, start, options, watch):
+        return minimise(rows, loss, start.points, **options)
+
+    options = {"regularization": 0.1, "tol": 1e-4, "max_iter": 200}
+    winner, ended = starts.race_on_sample(store, loss, field, descend, options)
+    known = [minimise(store, loss, start.points, **options).history[-1] for start in field]
+    assert [end.loss for end in ended] == sorted(end.loss for end in ended)
+    assert ended[0].loss == pytest.approx(min(known), abs=2e-3)
+    assert max(known) > min(known) + 5e-3
+    again = minimise(store, loss, winner.points, **options)
+    assert again.history[0] == pytest.approx(ended[0].loss, abs=1e-9)
+
+
+def test_the_first_stays_unless_another_is_better_by_enough_to_matter(rugged):
+    store, loss = MemoryTriplets.from_triplets(rugged), losses.get("ste")
+    first = starts.Start("spectral", np.random.default_rng(0).normal(size=(21, 2)), 2.0)
+    turned = starts.Start("random", first.points @ [[0.0, 1], [-1, 0]])
+
+    def descend(rows, loss, start, options, watch):
+        found = minimise(rows, loss, first.points, **options)
+        return found._replace(points=found.points * (1 if start is turned else 1.001))
+
+    options = {"regularization": 0.0, "tol": 1e-4, "max_iter": 200}
+    assert starts.race_on_sample(store, loss, [first, turned], descend, options)[0] is first
+
+
+@pytest.mark.parametrize("method", [STE, SOE])
+def test_the_scale_of_weights_makes_no_difference(rugged, method):
+    ended = []
+    for scale in (1.0, 1024.0):
+        weighted = Triplets(rugged.rows, weight=np.full(len(rugged), scale))
+        ended.append(method(random_state=0, regularization=0.5 * scale).fit(weighted).starts_)
+    assert [end.name for end in ended[0]] == [end.name for end in ended[1]]
+    assert [end.loss for end in ended[0]] == pytest.approx([end.loss for end in ended[1]])
+
+
+def test_rows_that_stand_for_several_are_fitted_as_well_as_these():
+    triplets = sample_triplets(sample_points(20, 2, random_state=0), 1000, random_state=0)
+    store = MemoryTriplets.from_triplets(Triplets(np.tile(triplets.rows, (300, 1))))
+    race = Race(
+        store, losses.get("ste"), np.random.default_rng(0), regularization=0.0, max_iter=200
+    )
+    assert len(race.store) <= 1000
+    start = sample_points(20, 2, random_state=1)
+    lowest = minimise(store, race.loss, start, tol=1e-9).history[-1]
+    found = race._descend(race.store, start, 1e-1)
+    assert (found.history[-1] - lowest) * store.total < 1e-1 * start.size
 
 
 def test_items_in_no_triplet_do_not_matter(rugged):

@@ -32,20 +32,21 @@ MOST_ITEMS = 1000  # of maps whose starts race on all rows; others race on a sma
 MOST_STARTS = 13
 MOST_LIFTS = 20
 AGREEING = 8  # starts that end alike, of several kinds: more would, too
-RACE = 200  # triplets per coordinate of the sample that starts race on
+RACE = 100  # triplets per coordinate of the sample that starts race on
 RACE_LEAST = 20_000  # triplets of it
 SCALE_ROWS = 2000  # triplets that tell the scale of a start that races
 ROUGH, CLOSE = 1e-2, 1e-3  # tol on the way down from more dimensions, and at the end of a race
 ABOVE = 3  # dimensions more than wanted that a descent begins with
 FINALISTS = 3  # maps of a sample that go on to all triplets
 STARTING, LIFTING = 5.0, 8.0  # passes up to the last start, and lift, over a plain descent's
+READ = 6_000_000  # triplets that a race reads beside, at most
+MOST_ROWS, MOST_HINGED = 50_000, 300_000  # triplets that likelihoods, and hinges, may race on
 LIFT = 0.3  # spread of items along a new dimension, over that of the map
 ALIKE = 2e-5  # difference of losses per answer that counts as none
 SAME = 0.25  # distance of two maps, over their size, up to which they show the same
 
 # Where rows are not at hand, or items are many, starts race on a sample alone.
 MOST_ON_SAMPLE = 10
-SAMPLE = 100  # triplets per coordinate of it
 SAMPLE_LEAST = 10_000  # triplets of it
 SAMPLE_ROWS = 100_000  # of all samples together
 JURY = 16  # times as many triplets decide
@@ -151,7 +152,8 @@ class Race:
         regularization: float,
         max_iter: int,
     ) -> None:
-        self.original, self.store = store, store.collapsed()  # the passes of the first count
+        self.original = store  # whose passes count
+        self.store = store.collapsed() if len(store) <= MOST_HINGED else store
         self.loss, self.generator = loss, generator
         self.ridge = regularization / store.total
         self.max_iter = max_iter
@@ -164,17 +166,23 @@ class Race:
         The best go on to all triplets, and the winner is lifted.
         """
         d = first.points.shape[1]
-        rows = max(RACE * self.store.n_items * d, RACE_LEAST)
-        field = self.store.sample(rows) if self.loss.is_likelihood else self.store
+        field = self.store
+        if self.loss.is_likelihood:
+            field = self.store.sample(_n_racing(math.prod(first.points.shape)))
         before = self.original.n_passes
         points = beside(field.counts, first.points)
         scale = best_scale(self.original, self.loss, points)
         names, found = [first.name], [self._descend(field, scale * points, CLOSE)]
         plain = before + (self.original.n_passes - before) * len(self.original) / len(field)
+
+        def costs_more(times: float) -> bool:
+            more = times / LIFTING * READ / len(self.original)
+            return self.original.n_passes > min(times * plain, plain + more)
+
         for name, start in self._others(field, d):
             if len(found) >= MOST_STARTS or self._n_alike(found) >= AGREEING:
                 break
-            if self.original.n_passes > STARTING * plain:
+            if costs_more(STARTING):
                 break
             names.append(name)
             found.append(self._from(field, start(), d))
@@ -182,14 +190,15 @@ class Race:
         settled = self._n_alike(found) >= AGREEING
         ranked = _ranked(list(zip(names, found, strict=True)))
         if field is not self.store:
-            ranked = [
-                (name, self._descend(self.store, f.points, CLOSE))
-                for name, f in _distinct(ranked)[:FINALISTS]
-            ]
+            finalists = _distinct(ranked)[:FINALISTS]
+            ranked = []
+            for name, f in finalists:
+                if not ranked or not costs_more(LIFTING):
+                    ranked.append((name, self._descend(self.store, f.points, CLOSE)))
             ranked = _ranked(ranked)
         name, best = ranked[0]
         for _ in range(0 if settled else MOST_LIFTS):
-            if self.original.n_passes > LIFTING * plain:
+            if costs_more(LIFTING):
                 break
             lifted = self._lifted(best.points)
             if lifted.history[-1] < best.history[-1] - ALIKE / 10:
@@ -257,11 +266,25 @@ class Race:
         return int((values <= values.min() + ALIKE).sum())
 
 
+def is_small(store: TripletStore, loss: Loss, size: int) -> bool:
+    """Whether maps of ``size`` coordinates are found fast enough for several to race."""
+    if loss.is_likelihood:
+        few = min(len(store), _n_racing(size)) <= MOST_ROWS
+    else:
+        few = len(store) <= MOST_HINGED
+    return few and store.n_items <= MOST_ITEMS
+
+
+def _n_racing(size: int) -> int:
+    """Rows of the sample that likelihoods of ``size`` coordinates race on."""
+    return max(RACE * size, RACE_LEAST)
+
+
 def n_on_sample(store: TripletStore, loss: Loss, size: int) -> int:
     """How many starts of ``size`` coordinates race on a sample: as many as cost little."""
     if not loss.is_likelihood:
         return 1  # hinges fit a sample without telling much about all triplets
-    rows = min(len(store), max(SAMPLE * size, SAMPLE_LEAST))
+    rows = min(len(store), max(RACE * size, SAMPLE_LEAST))
     return int(np.clip(SAMPLE_ROWS // rows, 1, MOST_ON_SAMPLE))
 
 
@@ -277,7 +300,7 @@ def race_on_sample(
     Returns the first start, or where a better one ended, and where each ended.
     """
     size = math.prod(starts[0].points.shape)
-    rows = max(SAMPLE * size, SAMPLE_LEAST)
+    rows = max(RACE * size, SAMPLE_LEAST)
     sample, jury = store.sample(rows), store.sample(JURY * rows)
     ridge = options["regularization"] / store.total
     short = {

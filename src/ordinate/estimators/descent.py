@@ -26,12 +26,12 @@ from ordinate.algorithms.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Wa
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.algorithms.starts import (
-    MOST_ITEMS,
     Ending,
     Race,
     Start,
     agreement,
     endings,
+    is_small,
     n_on_sample,
     race_on_sample,
 )
@@ -236,7 +236,8 @@ class GradientEmbedder(Embedder):
     ) -> tuple[Start, Found]:
         """Let starts race, where that costs little, and descend from the best."""
         watch = self._make_watch(store)
-        if isinstance(store, MemoryTriplets) and store.n_items <= MOST_ITEMS:
+        size = math.prod(first.points.shape)
+        if isinstance(store, MemoryTriplets) and is_small(store, loss, size):
             race = Race(
                 store,
                 loss,
@@ -247,7 +248,7 @@ class GradientEmbedder(Embedder):
             start, self.starts_ = race.run(first)
             solver = "blocks" if self.solver == "auto" else self.solver
             return start, SOLVERS[solver](store, loss, start.points, watch=watch, **options)
-        n_starts = n_on_sample(store, loss, math.prod(first.points.shape))
+        n_starts = n_on_sample(store, loss, size)
         if n_starts == 1:
             return self._try_all(store, loss, first, generator, options)
         others = [_random(store, first.points.shape[1], generator) for _ in range(n_starts - 1)]
