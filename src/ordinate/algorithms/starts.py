@@ -172,7 +172,8 @@ class Race:
         before = self.original.n_passes
         points = beside(field.counts, first.points)
         scale = best_scale(self.original, self.loss, points)
-        names, found = [first.name], [self._descend(field, scale * points, CLOSE)]
+        points = scale * points
+        names, found = [first.name], [self._descend(field, points, CLOSE)]
         plain = before + (self.original.n_passes - before) * len(self.original) / len(field)
 
         def costs_more(times: float) -> bool:
@@ -194,7 +195,9 @@ class Race:
             ranked = []
             for name, f in finalists:
                 if not ranked or not costs_more(LIFTING):
-                    ranked.append((name, self._descend(self.store, f.points, CLOSE)))
+                    # A sample's optimum may be out of the way for a start found from all triplets.
+                    begin = points if f is found[0] else f.points
+                    ranked.append((name, self._descend(self.store, begin, CLOSE)))
             ranked = _ranked(ranked)
         name, best = ranked[0]
         for _ in range(0 if settled else MOST_LIFTS):
