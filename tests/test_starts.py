@@ -13,7 +13,8 @@ from ordinate.algorithms.optimise import Found, minimise
 from ordinate.algorithms.starts import Ending, Race, agreement, endings
 from ordinate.cli import app
 from ordinate.kernels import losses
-from ordinate.passes import MemoryTriplets
+from ordinate.passes import MemoryTriplets, StreamedTriplets, store_of
+from ordinate.passes.triplets import collapsed
 
 ALL = [STE, TSTE, CKL, GNMDS, SOE]
 
@@ -90,14 +91,17 @@ def test_a_race_reads_no_more_than_it_may():
 
 def test_rows_that_are_not_at_hand_race_on_a_sample(tmp_path):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    triplets = sample_triplets(sample_points(60, 2, random_state=0), 14_000, random_state=0)
+    triplets = sample_triplets(sample_points(20, 2, random_state=0), 3000, random_state=0)
     ordinate.ondisk.write([triplets], tmp_path / "rows.parquet")
-    file = ordinate.ondisk.open_triplets(tmp_path / "rows.parquet")
-    for rows, device in [(triplets, torch.device("cpu")), (file, None)]:
-        model = STE(random_state=0, device=device).fit(rows)
-        assert [end.name for end in model.starts_].count("random") == 7
-        hinged = GNMDS(random_state=0, tol=1e-2, device=device).fit(rows)
-        assert len(hinged.starts_) == 1
+    file = StreamedTriplets(ordinate.ondisk.open_triplets(tmp_path / "rows.parquet"))
+    there = store_of(triplets, "auto", "torch:cpu", precision="double")
+    for store in (file, there):
+        assert not isinstance(store, MemoryTriplets)
+        assert starts.n_on_sample(store, losses.get("tste"), 40) == 10
+        assert starts.n_on_sample(store, losses.get("gnmds"), 40) == 1
+    model = STE(random_state=0, tol=1e-2, device=torch.device("cpu")).fit(triplets)
+    assert sorted(end.name for end in model.starts_) == ["random"] * 9 + ["spectral"]
+    assert len(GNMDS(tol=1e-2, device=torch.device("cpu")).fit(triplets).starts_) == 1
 
 
 def test_the_best_of_a_sample_goes_on(rugged):
@@ -202,7 +206,7 @@ def test_agreement_is_about_maps_and_not_losses():
 def test_equal_rows_are_taken_once():
     triplets = sample_triplets(sample_points(8, 2, random_state=0), 3000, random_state=0)
     store, points = MemoryTriplets.from_triplets(triplets), sample_points(8, 2, random_state=1)
-    once = store.collapsed()
+    once = collapsed(store)
     assert len(once) < 8 * 7 * 6 + 1
     assert once.total == store.total
     for (value, gradient), (known, slope) in [
@@ -212,11 +216,11 @@ def test_equal_rows_are_taken_once():
         assert gradient == pytest.approx(slope)
     again = MemoryTriplets(
         np.array([[0, 1, 2]] * 3, np.int32), np.array([1.0, 2, 0.5]), 3, store.backend
-    ).collapsed()
-    assert again.weight.tolist() == [3.5]
+    )
+    assert collapsed(again).weight.tolist() == [3.5]
     different = sample_triplets(sample_points(60, 2, random_state=0), 500, random_state=0)
     few = MemoryTriplets.from_triplets(different)
-    assert few.collapsed() is few
+    assert collapsed(few) is few
 
 
 def test_the_command_says_so_where_starts_disagree(tmp_path):

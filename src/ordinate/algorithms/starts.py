@@ -27,6 +27,7 @@ from ordinate.evaluation.metrics import procrustes_error
 from ordinate.kernels import losses
 from ordinate.kernels.losses import Loss
 from ordinate.passes import MemoryTriplets, TripletStore
+from ordinate.passes.triplets import collapsed
 
 MOST_ITEMS = 1000  # of maps whose starts race on all rows; others race on a small sample, if at all
 MOST_STARTS = 13
@@ -153,7 +154,7 @@ class Race:
         max_iter: int,
     ) -> None:
         self.original = store  # whose passes count
-        self.store = store.collapsed() if len(store) <= MOST_HINGED else store
+        self.store = collapsed(store) if len(store) <= MOST_HINGED else store
         self.loss, self.generator = loss, generator
         self.ridge = regularization / store.total
         self.max_iter = max_iter

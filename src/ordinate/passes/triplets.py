@@ -141,21 +141,6 @@ class MemoryTriplets(TripletPasses):
         weight = self.weight[chosen] if self.weighted else self.weight
         return MemoryTriplets(self.rows[chosen], weight, self.n_items, self.backend, self)
 
-    def collapsed(self) -> "MemoryTriplets":
-        """Take equal rows once, by their weight; the store itself where that spares few rows."""
-        n = self.n_items
-        if n**3 >= 2**63:
-            return self
-        anchor, near, far = self.rows.T.astype(np.int64)
-        keys, times = np.unique((anchor * n + near) * n + far, return_counts=True)
-        if len(keys) > COLLAPSING * len(self):
-            return self
-        rows = np.column_stack([keys // n**2, keys // n % n, keys % n]).astype(np.int32)
-        if self.weighted:
-            at = np.searchsorted(keys, (anchor * n + near) * n + far)
-            times = np.bincount(at, self.weight, len(keys))
-        return MemoryTriplets(rows, times.astype(float), n, self.backend, self)
-
     @cached_property
     def counts(self) -> np.ndarray:
         """How many rows each item occurs in, as an anchor and otherwise: two arrays (n,)."""
@@ -202,3 +187,19 @@ class MemoryTriplets(TripletPasses):
 def part_length(n_rows: int, size: int) -> int:
     """Rows of a part, which is long beside the ``size`` of its sums."""
     return max(SMALL_PART, 4 * size, -(-n_rows // MOST_PARTS))
+
+
+def collapsed(store: MemoryTriplets) -> MemoryTriplets:
+    """Take equal rows once, by their weight; the store itself where that spares few rows."""
+    n = store.n_items
+    if n**3 >= 2**63:
+        return store
+    anchor, near, far = store.rows.T.astype(np.int64)
+    keys, times = np.unique((anchor * n + near) * n + far, return_counts=True)
+    if len(keys) > COLLAPSING * len(store):
+        return store
+    rows = np.column_stack([keys // n**2, keys // n % n, keys % n]).astype(np.int32)
+    if store.weighted:
+        at = np.searchsorted(keys, (anchor * n + near) * n + far)
+        times = np.bincount(at, store.weight, len(keys))
+    return MemoryTriplets(rows, times.astype(float), n, store.backend, store)
