@@ -13,7 +13,7 @@ from ordinate.algorithms.optimise import Found, minimise
 from ordinate.algorithms.starts import Ending, Race, agreement, endings
 from ordinate.cli import app
 from ordinate.kernels import losses
-from ordinate.passes import MemoryTriplets, StreamedTriplets, store_of
+from ordinate.passes import MemoryTriplets, store_of
 from ordinate.passes.triplets import collapsed
 
 ALL = [STE, TSTE, CKL, GNMDS, SOE]
@@ -93,8 +93,8 @@ def test_rows_that_are_not_at_hand_race_on_a_sample(tmp_path):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     triplets = sample_triplets(sample_points(20, 2, random_state=0), 3000, random_state=0)
     ordinate.ondisk.write([triplets], tmp_path / "rows.parquet")
-    file = StreamedTriplets(ordinate.ondisk.open_triplets(tmp_path / "rows.parquet"))
-    there = store_of(triplets, "auto", "torch:cpu", precision="double")
+    file = store_of(ordinate.ondisk.open_triplets(tmp_path / "rows.parquet"))
+    there = store_of(triplets, device="torch:cpu")
     for store in (file, there):
         assert not isinstance(store, MemoryTriplets)
         assert starts.n_on_sample(store, losses.get("tste"), 40) == 10

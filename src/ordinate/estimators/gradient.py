@@ -29,8 +29,8 @@ class STE(LikelihoodEmbedder):
         first. The scale is found for the loss.
     n_init : int or "auto"
         How many starts to try, the others at random; the best result is kept. "auto" lets starts
-        of several kinds race, up to 1,000 items, unless one is asked for: some eight times as many
-        passes as one start takes.
+        of several kinds race, up to 1,000 items, unless one is asked for: up to some eight times as
+        many passes as one start takes.
     regularization : float
         Ridge on the coordinates, for few answers per item: half of it times the squared norm of the
         map is added to the sum of losses.
