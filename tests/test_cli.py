@@ -287,7 +287,9 @@ def test_simulate_fit_score_plot(run):
     assert accuracy["triplets"] == 4000
     assert accuracy["accuracy"] > 0.9
     assert json.loads(run("score", "truth.csv", "test.parquet", "--json").stdout)["accuracy"] == 1
-    assert "100.0% ± 0.0% (chance 50%) of 4,000" in run("score", "truth.csv", "test.parquet").output
+    assert (
+        "(chance 50%, ceiling 100.0%) of 4,000" in run("score", "truth.csv", "test.parquet").output
+    )
     for name in ("map.pdf", "map.svg"):
         run("plot", "out/embedding.csv", "-o", name, "--colour", "triplets", "--width", "column")
         assert Path(name).stat().st_size > 1000

@@ -286,7 +286,7 @@ def report(
     folder: Path, record: dict[str, Any], warned: list[str], quiet: bool, as_json: bool
 ) -> None:
     """Say what came out: the record as JSON, or a few lines."""
-    from ordinate.evaluation.metrics import beside_chance
+    from ordinate.evaluation.metrics import in_words, three_way_in_words
 
     if as_json:
         shell.answer_json({"output": str(folder), **record})
@@ -313,12 +313,14 @@ def report(
     if record["dimension"] is not None and record["dimension"]["n_components"] is not None:
         shell.answer(record["dimension"]["told"])
     if held_out is not None:
-        accuracy = beside_chance(held_out["accuracy"], held_out["error"])
+        accuracy = in_words(held_out)
         shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
         if held_out["log_likelihood"] is not None:
             shell.answer(
                 f"held-out log-likelihood {held_out['log_likelihood']:.4f} per triplet; expected "
                 f"calibration error {held_out['calibration']['error']:.1%}"
             )
+        if held_out["three_way"]:
+            shell.answer(f"held-out answers: {three_way_in_words(held_out)}")
     written = [name for name in FILES if (folder / name).exists()]
     shell.answer(f"{folder}/: {', '.join(written)}")

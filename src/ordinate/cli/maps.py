@@ -132,7 +132,7 @@ def score(
     import numpy as np
 
     from ordinate.data.labels import places
-    from ordinate.evaluation.metrics import CHANCE, correct, judge
+    from ordinate.evaluation.metrics import CHANCE, as_plain, correct, judge_fully
 
     embedding = inside(embedding)
     found = _read(embedding)
@@ -148,7 +148,8 @@ def score(
             f"{embedding}: {some(unknown)}",
             shell.UNREADABLE,
         )
-    judged = judge(correct(found.points, ids[known]), triplets[known])
+    judged = judge_fully(correct(found.points, ids[known]), triplets[known])
+    shown = as_plain(judged)
     origin = _origin(embedding, file, sha256)
     record = {
         "accuracy": judged.accuracy,
@@ -156,6 +157,8 @@ def score(
         "chance": CHANCE,
         "triplets": judged.n_triplets,
         "answers": judged.n_answers,
+        "ceiling": shown["ceiling"],
+        "three_way": shown["three_way"],
         "without_place": int(np.isnan(found.points).any(axis=1)[ids[known]].any(axis=1).sum()),
         "left_out": int((~known).sum()),
         "unknown_items": unknown,
@@ -191,9 +194,9 @@ def _probabilities(embedding: Path, ids: Any, triplets: Any) -> dict[str, float 
 
 
 def _tell_score(record: dict[str, Any]) -> None:
-    from ordinate.evaluation.metrics import beside_chance
+    from ordinate.evaluation.metrics import in_words, three_way_in_words
 
-    accuracy = beside_chance(record["accuracy"], record["error"])
+    accuracy = in_words(record)
     of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
     shell.answer(f"{accuracy} of {record['triplets']:,} triplets{of} agree with the map")
     if record["log_likelihood"] is not None:
@@ -202,6 +205,8 @@ def _tell_score(record: dict[str, Any]) -> None:
             f"error {record['calibration_error']:.1%}: probabilities differ by so much from the "
             "shares that came true"
         )
+    if record["three_way"]:
+        shell.answer(f"answers: {three_way_in_words(record)}")
     if record["without_place"]:
         shell.answer(
             f"{record['without_place']:,} of them name items without a place, and count as half "
@@ -224,7 +229,7 @@ class Origin(NamedTuple):
 
 def _origin(embedding: Path, file: Path, sha256: str) -> Origin:
     """Compare a file with the one that the record beside a map names as its source."""
-    from ordinate.evaluation.metrics import beside_chance
+    from ordinate.evaluation.metrics import in_words
     from ordinate.study.run_folder import read_record
 
     record = read_record(embedding)
@@ -244,7 +249,7 @@ def _origin(embedding: Path, file: Path, sha256: str) -> Origin:
     held_out = record.get("held_out")
     instead = ""
     if held_out is not None:
-        accuracy = beside_chance(held_out["accuracy"], held_out["error"])
+        accuracy = in_words(held_out)
         instead = f", which is {accuracy} according to run.json"
     return Origin(
         True,

@@ -12,6 +12,8 @@ from ordinate.kernels import backends
 if TYPE_CHECKING:
     from ordinate.data.triplets import Triplets
 
+FEWEST_PAIRS = 100  # of answers to the same question, that bound what a map can predict
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -41,6 +43,9 @@ class Summary:
         People who always answer alike reach 1, coin tosses 0.5.
     n_agreement_pairs : int
         Pairs of answers behind `consistency`.
+    ceiling : float or None
+        The share of answers that any map can predict at most; see :func:`ceiling`. None where
+        fewer than 100 pairs of answers tell.
     n_parts : int
         Connected parts of the items that occur: items of different parts share no row, directly or
         through others, so that their positions relative to each other are unknown.
@@ -64,6 +69,7 @@ class Summary:
     contradicted_share: float | None
     consistency: float | None
     n_agreement_pairs: int
+    ceiling: float | None
     n_parts: int
     looks_one_based: bool
     n_answers: int | None
@@ -95,6 +101,10 @@ class Summary:
             pairs = f"  two answers agree, from {self.n_agreement_pairs:,} pairs of answers"
             lines.append(("contradicted", f"{self.n_contradicted:,}", share))
             lines.append(("consistency", f"{self.consistency:.1%}", pairs))
+        if self.ceiling is not None:
+            least = f"a perfect one {self.consistency:.1%} or more"
+            note = f"  a map is right at most so often, {least}"
+            lines.append(("ceiling", f"{self.ceiling:.1%}", note))
         note = "  parts cannot be placed relative to each other" if self.n_parts > 1 else ""
         lines.append(("connected parts", f"{self.n_parts:,}", note))
         if self.n_answers is not None:
@@ -154,6 +164,7 @@ def summarise(triplets: "Triplets") -> Summary:
         contradicted_share=float(contradicted.sum() / repeated.sum()) if repeated.any() else None,
         consistency=agreed.share if agreed.n_pairs else None,
         n_agreement_pairs=agreed.n_pairs,
+        ceiling=None if (bound := ceiling(agreed)) is None else bound.high,
         n_parts=_n_parts(rows, n_items, n_items - len(unused)),
         looks_one_based=bool(
             not triplets._counted and mentions[0] == 0 and len(unused) <= 1 + n_items / 10
@@ -173,6 +184,57 @@ class Agreement(NamedTuple):
     share: float
     error: float
     n_pairs: int
+
+
+class Ceiling(NamedTuple):
+    """How often any map can be right about new answers, by how often people agree.
+
+    Attributes
+    ----------
+    low : float
+        The least that a perfect map reaches: it is right as often as two answers agree, or more.
+    high : float
+        The most that any map can reach.
+    error : float
+        The standard error of `high`.
+    n_pairs : int
+        Pairs of answers to the same question that tell.
+    """
+
+    low: float
+    high: float
+    error: float
+    n_pairs: int
+
+
+def ceiling(agreed: Agreement, n_choices: int = 2) -> Ceiling | None:
+    """Bound the accuracy of all maps, from answers to questions that were asked more than once.
+
+    If a question's k choices are taken with probabilities p, two answers agree with probability
+    ``sum p^2`` and a perfect map is right with ``max p``, which is at least that, and at most
+
+        (1 + sqrt((k - 1) (k A - 1))) / k,
+
+    the value where all other choices are equally likely. It is concave in A, so that it bounds the
+    mean over questions, too, with A the share of pairs of answers that agree. None where fewer than
+    ``FEWEST_PAIRS`` pairs tell.
+
+    Examples
+    --------
+    >>> print("{:.2f} to {:.2f}".format(*ceiling(Agreement(0.82, 0.01, 500))[:2]))
+    0.82 to 0.90
+    """
+    if agreed.n_pairs < FEWEST_PAIRS:
+        return None
+    k = n_choices
+
+    def most(share: float) -> float:
+        share = min(max(share, 1 / k), 1.0)
+        return float((1 + np.sqrt((k - 1) * (k * share - 1))) / k)
+
+    # Near chance the root is steep, and a derivative would say little.
+    error = (most(agreed.share + agreed.error) - most(agreed.share - agreed.error)) / 2
+    return Ceiling(max(agreed.share, 1 / k), most(agreed.share), error, agreed.n_pairs)
 
 
 def agreement(

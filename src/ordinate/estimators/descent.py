@@ -5,12 +5,12 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from ordinate._base.arrays import beside, dot, on_host
+from ordinate._base.arrays import beside, on_host
 from ordinate._base.checks import (
     check_callback,
     check_choice,
@@ -21,53 +21,30 @@ from ordinate._base.checks import (
 from ordinate._base.device import TORCH_CPU
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.landmark_choice import asks_about_landmarks
-from ordinate.algorithms.optimise import (
-    BATCH,
-    GROWTH,
-    SOLVERS,
-    Found,
-    Step,
-    Watch,
-    weight_unit,
-)
+from ordinate.algorithms.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Watch
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
+from ordinate.algorithms.starts import (
+    Ending,
+    Race,
+    Start,
+    agreement,
+    endings,
+    is_small,
+    n_on_sample,
+    race_on_sample,
+)
 from ordinate.data.labels import places
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
-from ordinate.passes import TripletStore, store_of
+from ordinate.passes import MemoryTriplets, TripletStore, store_of
 
 WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
 INITS = ("auto", "spectral", "loe", "random")
-MOST_STARTS = 10  # where their number is left to us
-RACE = 100  # triplets per coordinate of the sample that starts race on
-RACE_LEAST = 10_000  # triplets of it
-RACE_TOL = 1e-2  # of a race
-RACE_ROWS = 100_000  # of all samples that starts race on together: some 30 milliseconds
-MATTERS = 1e-3  # of the loss
-JURY = 16  # times as many triplets decide
-
-
-class Start(NamedTuple):
-    """Where an optimisation began.
-
-    Attributes
-    ----------
-    name : str
-        "spectral", "loe", "random" or "given".
-    points : ndarray, shape (n_items, n_components)
-    gap : float
-        Of a spectral start, the last eigenvalue wanted over the next; NaN for others. Near 1, the
-        triplets are few, or show fewer dimensions.
-    """
-
-    name: str
-    points: np.ndarray
-    gap: float = np.nan
 
 
 class GradientEmbedder(Embedder):
@@ -89,6 +66,7 @@ class GradientEmbedder(Embedder):
     n_passes_: float
     converged_: bool
     init_: Start
+    starts_: list[Ending]
 
     def fit(self, X: Any, y: Any = None, *, init_triplets: Any = None) -> "GradientEmbedder":
         """Find the map.
@@ -127,30 +105,18 @@ class GradientEmbedder(Embedder):
         store = self._store(triplets)
         # A stream of its own: points that were simulated with the same seed must not be the start.
         generator = random_generator(self.random_state).spawn(1)[0]
-        n_init = self._n_init(len(store), size, loss)
         with single_threaded_blas():
-            start = self._start(triplets, init_triplets, store, n_components, generator)
-            if not on_host(start.points).any():  # no step leads away from one place
-                self._say(f"the {start.name} start has all items in one place: a random one")
-                start = _random(store, n_components, generator)
-            starts = [start]
-            starts += [_random(store, n_components, generator) for _ in range(n_init - 1)]
-            if self.n_init == "auto":
-                best, start = self._race(store, loss, starts, options)
-                found = self._descend(store, loss, start, options, self._make_watch(store))
+            first = self._start(triplets, init_triplets, store, n_components, generator)
+            if not on_host(first.points).any():  # no step leads away from one place
+                self._say(f"the {first.name} start has all items in one place: a random one")
+                first = _random(store, n_components, generator)
+            if self.n_init == "auto" and isinstance(self.init, str) and self.init == "auto":
+                start, found = self._race(store, loss, first, generator, options)
             else:
-                tries = []
-                for start in starts:
-                    tries.append(
-                        self._descend(store, loss, start, options, self._make_watch(store))
-                    )
-                    if tries[-1].stopped:
-                        break
-                best = int(np.argmin([found.history[-1] for found in tries]))
-                found = tries[best]
-        self.init_ = starts[best]._replace(points=on_host(starts[best].points))
-        if n_init > 1:
-            self._say(f"start {best + 1} of {n_init} is the best: {self.init_.name}")
+                start, found = self._try_all(store, loss, first, generator, options)
+        self.init_ = start._replace(points=on_host(start.points))
+        if len(self.starts_) > 1:
+            self._say(f"best start: {start.name}; {agreement(self.starts_)}")
         self.embedding_ = principal_axes(self._placed(store, on_host(found.points)))
         self.history_ = np.array(found.history)
         ridge = options["regularization"] / 2 * float((np.nan_to_num(self.embedding_) ** 2).sum())
@@ -258,42 +224,57 @@ class GradientEmbedder(Embedder):
         points[~placed] = 0
         return points
 
-    def _n_init(self, n_rows: int, size: int, loss: Loss) -> int:
-        """How many starts to try: where the choice is left to us, as many as cost little."""
-        if self.n_init != "auto":
-            return int(self.n_init)
-        # Hinges fit a sample without telling much about all triplets: no race decides there.
-        if not (isinstance(self.init, str) and self.init == "auto" and loss.is_likelihood):
-            return 1
-        return int(np.clip(RACE_ROWS // min(n_rows, _race_rows(size)), 1, MOST_STARTS))
-
     def _race(
-        self, store: TripletStore, loss: Loss, starts: list[Start], options: dict
-    ) -> tuple[int, Start]:
-        """Find which start ends lowest, by descents on a sample, and from where to go on."""
-        if len(starts) == 1:
-            return 0, starts[0]
-        size = math.prod(starts[0].points.shape)
-        rows = _race_rows(size)
-        sample, jury = store.sample(rows), store.sample(JURY * rows)
-        ridge, unit = options["regularization"] / len(store), weight_unit(store)
-        short = {"tol": max(options["tol"], RACE_TOL), "max_iter": min(options["max_iter"], 100)}
-        ends: list[np.ndarray] = []
-        values: list[float] = []
+        self,
+        store: TripletStore,
+        loss: Loss,
+        first: Start,
+        generator: np.random.Generator,
+        options: dict,
+    ) -> tuple[Start, Found]:
+        """Let starts race, where that costs little, and descend from the best."""
+        watch = self._make_watch(store)
+        size = math.prod(first.points.shape)
+        if isinstance(store, MemoryTriplets) and is_small(store, loss, size):
+            race = Race(
+                store,
+                loss,
+                generator,
+                regularization=options["regularization"],
+                max_iter=options["max_iter"],
+            )
+            start, self.starts_ = race.run(first)
+            solver = "blocks" if self.solver == "auto" else self.solver
+            return start, SOLVERS[solver](store, loss, start.points, watch=watch, **options)
+        n_starts = n_on_sample(store, loss, size)
+        if n_starts == 1:
+            return self._try_all(store, loss, first, generator, options)
+        others = [_random(store, first.points.shape[1], generator) for _ in range(n_starts - 1)]
+        start, self.starts_ = race_on_sample(store, loss, [first, *others], self._descend, options)
+        # What has raced is no random start any more, which batches would suit.
+        begin = start if start is first else Start("given", start.points)
+        return start, self._descend(store, loss, begin, options, watch)
+
+    def _try_all(
+        self,
+        store: TripletStore,
+        loss: Loss,
+        first: Start,
+        generator: np.random.Generator,
+        options: dict,
+    ) -> tuple[Start, Found]:
+        """Descend from as many starts as were asked for, on all triplets, and keep the best."""
+        n_init = 1 if self.n_init == "auto" else int(self.n_init)
+        starts = [first]
+        starts += [_random(store, first.points.shape[1], generator) for _ in range(n_init - 1)]
+        tries: list[Found] = []
         for start in starts:
-            ridges = {"regularization": ridge * len(sample)}
-            found = self._descend(sample, loss, start, {**short, **ridges}, None)
-            end, centred = found.points, found.points - found.points.mean(axis=0)
-            value = jury.loss(end, loss)[0] + len(jury) * ridge / 2 * dot(centred, centred)
-            values.append(value / unit)
-            ends.append(end)
-        # The first stays unless another is lower by more than races leave to be gained, and enough
-        # to matter.
-        left = RACE_TOL * size * len(jury) / len(sample)
-        if values[0] <= min(values) + max(left, MATTERS * abs(min(values))):
-            return 0, starts[0]
-        best = int(np.argmin(values))
-        return best, Start("given", on_host(ends[best]))
+            tries.append(self._descend(store, loss, start, options, self._make_watch(store)))
+            if tries[-1].stopped:
+                break
+        self.starts_ = endings([start.name for start in starts[: len(tries)]], tries)
+        best = int(np.argmin([found.history[-1] for found in tries]))
+        return starts[best], tries[best]
 
     def _descend(
         self, store: TripletStore, loss: Loss, start: Start, options: dict, watch: Watch | None
@@ -318,11 +299,6 @@ class GradientEmbedder(Embedder):
             return bool(self.callback(step))
 
         return watch
-
-
-def _race_rows(size: int) -> int:
-    """Rows of the sample that starts of ``size`` coordinates race on."""
-    return max(RACE * size, RACE_LEAST)
 
 
 def over_items(model: Embedder, labels: np.ndarray) -> np.ndarray:

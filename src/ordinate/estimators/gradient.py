@@ -29,9 +29,9 @@ class STE(LikelihoodEmbedder, GradientEmbedder):
         where few items are anchors, else "spectral". A fitted LOE lends its map, another is fitted
         first. The scale is found for the loss.
     n_init : int or "auto"
-        How many starts to try, the others at random; the best result is kept. "auto" lets up to
-        ten race on a sample where that costs little, as with up to some 200 items, unless a start
-        is asked for.
+        How many starts to try, the others at random; the best result is kept. "auto" lets starts
+        of several kinds race, up to 1,000 items, unless one is asked for: up to some eight times as
+        many passes as one start takes.
     regularization : float
         Ridge on the coordinates, for few answers per item: half of it times the squared norm of the
         map is added to the sum of losses.
@@ -76,6 +76,9 @@ class STE(LikelihoodEmbedder, GradientEmbedder):
         The device used: "cpu", or that of the GPU.
     init_ : Start
         The start of the result: its name, its map and, if spectral, its gap.
+    starts_ : list of Ending
+        Where each start ended, the best first: its name, its loss and the distance of its map from
+        the best one's.
 
     Examples
     --------

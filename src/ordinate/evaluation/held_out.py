@@ -10,6 +10,7 @@ from sklearn.base import clone
 from ordinate._base.checks import check_whole, random_generator
 from ordinate._base.messages import Message, Option
 from ordinate.data.advice import DIMENSIONS, Problem
+from ordinate.data.summary import Ceiling, ceiling
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import (
     CHANCE,
@@ -21,6 +22,7 @@ from ordinate.evaluation.metrics import (
     judge_probabilities,
 )
 from ordinate.evaluation.splits import TripletKFold
+from ordinate.evaluation.three_way import ThreeWay, three_way
 
 if TYPE_CHECKING:
     from ordinate.estimators.base import Embedder
@@ -60,6 +62,10 @@ class HeldOut(NamedTuple):
         Of a triplet, on average; None where the estimator has no probabilities.
     calibration : Calibration or None
         How far the probabilities of the likelier answers can be taken at their word.
+    ceiling : Ceiling or None
+        What any map can reach, where questions were asked more than once.
+    three_way : ThreeWay or None
+        How often the map picks the same of three items, where that was asked.
     """
 
     accuracy: float
@@ -71,23 +77,11 @@ class HeldOut(NamedTuple):
     how: str
     log_likelihood: float | None = None
     calibration: Calibration | None = None
+    ceiling: Ceiling | None = None
+    three_way: ThreeWay | None = None
 
     def __str__(self) -> str:
-        return beside_chance(self.accuracy, self.error)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all as plain values for JSON."""
-        curve = self.calibration
-        return self._asdict() | {
-            "calibration": None
-            if curve is None
-            else {
-                "error": curve.error,
-                "predicted": curve.predicted.tolist(),
-                "observed": curve.observed.tolist(),
-                "counts": curve.counts.tolist(),
-            }
-        }
+        return beside_chance(self.accuracy, self.error, self.ceiling and self.ceiling.high)
 
     def problems(self) -> list[Problem]:
         """Return what the verdict means for readers of the map; nothing if all is well."""
@@ -146,9 +140,19 @@ def hold_out(
         return _judge_known(_predictions(estimator, sound, plan, generator)[0], sound)
 
     verdict = _verdict(found, of_sound_answers)
-    counts = found.n_triplets, found.n_answers
+    known = np.isfinite(predicted)
     held_out = HeldOut(
-        found.accuracy, found.error, *counts, CHANCE, verdict, plan.how, likelihood, curve
+        found.accuracy,
+        found.error,
+        found.n_triplets,
+        found.n_answers,
+        CHANCE,
+        verdict,
+        plan.how,
+        likelihood,
+        curve,
+        ceiling(triplets._agreement),
+        three_way(predicted[known], triplets[known]),
     )
     return held_out, predicted
 

@@ -1,5 +1,6 @@
 """How good a map is: against the truth, against answers, against classes."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,7 +8,10 @@ import numpy as np
 from ordinate._base.checks import check_points, check_whole
 from ordinate._base.threads import blocks, run
 from ordinate.data.simulate import pair_distances, sample_triplets
+from ordinate.data.summary import Ceiling, ceiling
 from ordinate.data.triplets import Triplets
+from ordinate.evaluation.three_way import CHANCE as THREE_WAY_CHANCE
+from ordinate.evaluation.three_way import ThreeWay, three_way
 from ordinate.files.inputs import as_triplets
 
 BLOCK = 1 << 18
@@ -28,6 +32,10 @@ class Accuracy(NamedTuple):
     chance_error : float
         The same if the map knew nothing and every answer were right or wrong by chance.
     n_triplets, n_answers : int
+    ceiling : Ceiling or None
+        What any map can reach, where questions were asked more than once.
+    three_way : ThreeWay or None
+        How often the map picks the same of three items, where that was asked.
     """
 
     accuracy: float
@@ -35,20 +43,50 @@ class Accuracy(NamedTuple):
     chance_error: float
     n_triplets: int
     n_answers: int
+    ceiling: Ceiling | None = None
+    three_way: ThreeWay | None = None
 
     def __str__(self) -> str:
-        return beside_chance(self.accuracy, self.error)
+        return beside_chance(self.accuracy, self.error, self.ceiling and self.ceiling.high)
 
 
-def beside_chance(accuracy: float, error: float) -> str:
+def beside_chance(
+    accuracy: float, error: float, ceiling: float | None = None, chance: float = CHANCE
+) -> str:
     """Write an accuracy as it is always shown: with its standard error, and what a coin gets.
+
+    The ceiling, the most that any map can reach, is told where it is known.
 
     Examples
     --------
     >>> beside_chance(0.931, 0.004)
     '93.1% ± 0.4% (chance 50%)'
+    >>> beside_chance(0.931, 0.004, 0.957)
+    '93.1% ± 0.4% (chance 50%, ceiling 95.7%)'
     """
-    return f"{accuracy:.1%} ± {error:.1%} (chance {CHANCE:.0%})"
+    most = "" if ceiling is None else f", ceiling {ceiling:.1%}"
+    return f"{accuracy:.1%} ± {error:.1%} (chance {chance:.0%}{most})"
+
+
+def in_words(record: Mapping[str, Any], chance: float = CHANCE) -> str:
+    """Write an accuracy that was recorded as plain values, by :func:`as_plain` or in a file."""
+    ceiling = record.get("ceiling") or {}
+    return beside_chance(record["accuracy"], record["error"], ceiling.get("high"), chance)
+
+
+def three_way_in_words(record: Mapping[str, Any]) -> str:
+    """Write how often a map picks the same of three items; nothing where that was not asked."""
+    found = record.get("three_way")
+    return "" if found is None else f"three-way {in_words(found, THREE_WAY_CHANCE)}"
+
+
+def as_plain(judged: Any) -> dict[str, Any]:
+    """Return an accuracy with all that belongs to it as plain values for JSON."""
+    found = {}
+    for name, value in judged._asdict().items():
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        found[name] = as_plain(value) if hasattr(value, "_asdict") else value
+    return found
 
 
 class Calibration(NamedTuple):
@@ -203,7 +241,14 @@ def accuracy(embedding: Any, triplets: Any) -> Accuracy:
     """
     X = check_points("embedding", embedding)
     data = as_triplets(triplets, n_items=len(X))
-    return judge(correct(X, data.rows), data)
+    return judge_fully(correct(X, data.rows), data)
+
+
+def judge_fully(right: np.ndarray, triplets: Triplets) -> Accuracy:
+    """Sum up which triplets are right, beside what any map can reach, and by three-way answers."""
+    return judge(right, triplets)._replace(
+        ceiling=ceiling(triplets._agreement), three_way=three_way(right, triplets)
+    )
 
 
 def judge(right: np.ndarray, triplets: Triplets) -> Accuracy:

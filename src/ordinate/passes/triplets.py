@@ -24,6 +24,7 @@ SMALL_PART = 1 << 16  # of triplets with a map
 BLOCK = 1 << 22  # rows that are handed out at a time
 MOST_COPIES = 4  # blocks that are copied at the same time, each to pinned memory
 CONNECTING = 10  # rows per item that should connect all items
+COLLAPSING = 0.7  # share of the rows that is left, from which sorting them pays
 NO_WEIGHT = np.empty(0)
 
 
@@ -186,3 +187,19 @@ class MemoryTriplets(TripletPasses):
 def part_length(n_rows: int, size: int) -> int:
     """Rows of a part, which is long beside the ``size`` of its sums."""
     return max(SMALL_PART, 4 * size, -(-n_rows // MOST_PARTS))
+
+
+def collapsed(store: MemoryTriplets) -> MemoryTriplets:
+    """Take equal rows once, by their weight; the store itself where that spares few rows."""
+    n = store.n_items
+    if n**3 >= 2**63:
+        return store
+    anchor, near, far = store.rows.T.astype(np.int64)
+    keys, times = np.unique((anchor * n + near) * n + far, return_counts=True)
+    if len(keys) > COLLAPSING * len(store):
+        return store
+    rows = np.column_stack([keys // n**2, keys // n % n, keys % n]).astype(np.int32)
+    if store.weighted:
+        at = np.searchsorted(keys, (anchor * n + near) * n + far)
+        times = np.bincount(at, store.weight, len(keys))
+    return MemoryTriplets(rows, times.astype(float), n, store.backend, store)

@@ -14,11 +14,13 @@ import numpy as np
 from ordinate import __version__
 from ordinate._base.writing import DiskFullError, whole_file, write_json
 from ordinate.algorithms.dimension import DimensionChoice
+from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
 from ordinate.estimators.saving import write_model
 from ordinate.evaluation.analysis import Analysis
-from ordinate.evaluation.held_out import BETTER
+from ordinate.evaluation.held_out import BETTER, HeldOut
+from ordinate.evaluation.metrics import as_plain, three_way_in_words
 from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.plotting import plot_map, save
 from ordinate.figures.report import html_report
@@ -191,6 +193,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "n_iterations": getattr(model, "n_iter_", None),
         "n_passes": _number(getattr(model, "n_passes_", None)),
         "init": getattr(getattr(model, "init_", None), "name", None),
+        "starts": [end._asdict() for end in getattr(model, "starts_", [])],
     }
     return {
         "ordinate": __version__,
@@ -204,7 +207,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "data": story.summary.as_dict(),
         "dimension": None if (found := _dimension(model)) is None else found.as_dict(),
         "choice": _choice(model),
-        "held_out": None if held_out is None else held_out.as_dict(),
+        "held_out": None if held_out is None else as_plain(held_out),
         "result": result,
         "warnings": analysis.warnings,
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
@@ -266,7 +269,7 @@ def _page(
         **versions(),
     }
     held_out = analysis.held_out
-    curve = None if held_out is None else held_out.as_dict()["calibration"]
+    curve = None if held_out is None else as_plain(held_out)["calibration"]
     return html_report(
         analysis.model.embedding_,
         labels,
@@ -282,19 +285,7 @@ def _page(
         summary=story.summary.lines(),
         problems=[(p.severity, p.what, p.remedy) for p in _problems(analysis, story)],
         facts={name: str(value) for name, value in facts.items()},
-        held_out=None
-        if held_out is None
-        else {
-            "accuracy": held_out.accuracy,
-            "n_triplets": held_out.n_triplets,
-            "standard error": f"{held_out.error:.1%}",
-            "where": held_out.how,
-        }
-        | (
-            {}
-            if held_out.log_likelihood is None
-            else {"log-likelihood": f"{held_out.log_likelihood:.4f}"}
-        ),
+        held_out=None if held_out is None else _headline(held_out),
         calibration=curve,
         verdict=next(((p.severity, p.what, p.remedy) for p in analysis.problems), None),
     )
@@ -332,9 +323,38 @@ def _by_dimension(model: Any) -> dict[str, str]:
     return {"dimensions": found.sentence, **rows}
 
 
+def _headline(held_out: HeldOut) -> dict[str, Any]:
+    """What the report says of held-out answers."""
+    told: dict[str, Any] = {"accuracy": held_out.accuracy, "n_triplets": held_out.n_triplets}
+    told["standard error"] = f"{held_out.error:.1%}"
+    if held_out.ceiling is not None:
+        told["ceiling"] = f"{held_out.ceiling.high:.1%}"
+    if held_out.log_likelihood is not None:
+        told["log-likelihood"] = f"{held_out.log_likelihood:.4f}"
+    if held_out.three_way is not None:
+        told["answers"] = three_way_in_words(as_plain(held_out))
+    return told | {"where": held_out.how}
+
+
 def _problems(analysis: Analysis, story: Story) -> list[Problem]:
     """What is wrong with the data and with the map, the worst first."""
-    return ranked([*analysis.problems, *story.problems])
+    return ranked([*analysis.problems, *_start_problems(analysis), *story.problems])
+
+
+def _start_problems(analysis: Analysis) -> list[Problem]:
+    """Say so where the starts of a fit end in different maps."""
+    ended = getattr(analysis.model, "starts_", [])
+    n_same = sum(end.agrees for end in ended)
+    if n_same == len(ended):
+        return []
+    return [
+        Problem(
+            "warning" if n_same == 1 else "note",
+            f"starts end in different maps: {agreement(ended)}",
+            "other maps fit nearly as well; trust what they share, try more starts or fewer "
+            "dimensions, or collect more answers",
+        )
+    ]
 
 
 def _free_name(name: str) -> str:

@@ -1,0 +1,140 @@
+"""Whether the starts that race by default find the lowest loss, and what that costs.
+
+For each set, loss and number of dimensions: the best of many random starts, one plain fit from the
+spectral start, and the default; losses per answer above the lowest, and time over the plain fit.
+``--data DIR`` names a folder with the published sets, as in the table below; without it, simulated
+answers are taken. ``--reference FILE`` keeps the random starts' losses from one run to the next.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from _measure import heading
+
+import ordinate
+from ordinate import CKL, GNMDS, SOE, STE, TSTE, Triplets, sample_points, sample_triplets
+
+METHODS = {"ste": STE, "tste": TSTE, "ckl": CKL, "gnmds": GNMDS, "soe": SOE}
+CLOSE = 1e-4  # of the lowest loss, per answer
+PUBLISHED: dict[str, tuple[str, dict]] = {
+    "cars60": ("cars60/survey_data.csv", {"layout": "most_central"}),
+    "next_eggs300": ("next_eggs300/responses.csv", {}),
+    "letters_latin": ("letters_latin/trials.csv", {"layout": "odd_one_out"}),
+    "material": ("material/triplets_train.npy", {}),
+    "food100": ("food100/triplets_all.npy", {}),
+    "things_sample": ("things_sample/odd_one_out.txt", {"layout": "odd_one_out", "odd": "last"}),
+}
+
+
+def simulated() -> dict[str, Callable[[], Triplets]]:
+    """Answers that are few, wrong, about groups, and about a circle."""
+    rng = np.random.default_rng(0)
+    groups = 3 * rng.normal(size=(8, 6))[rng.integers(8, size=100)] + rng.normal(size=(100, 6)) / 3
+    angle = 2 * np.pi * rng.random(60)
+    circle = 2 * np.column_stack([np.cos(angle), np.sin(angle)])
+
+    def answers(points: np.ndarray, n_rows: int, wrong: float = 0.0) -> Triplets:
+        triplets = sample_triplets(points, n_rows, random_state=1)
+        return triplets.answered(np.random.default_rng(2).random(n_rows) >= wrong)
+
+    return {
+        "few": lambda: answers(sample_points(100, 2, random_state=0), 2000),
+        "wrong": lambda: answers(sample_points(80, 3, random_state=0), 20_000, wrong=0.2),
+        "groups": lambda: answers(groups / 2, 30_000, wrong=0.05),
+        "circle": lambda: answers(circle, 6000),
+    }
+
+
+def published(folder: Path) -> dict[str, Callable[[], Triplets]]:
+    """The sets of a folder."""
+
+    def read(path: str, options: dict) -> Triplets:
+        if path.endswith(".npy"):
+            return ordinate.as_triplets(np.load(folder / path))
+        return ordinate.readers.read(folder / path, **options).triplets
+
+    return {name: (lambda at=at: read(*at)) for name, at in PUBLISHED.items()}
+
+
+def fit(method: type, d: int, triplets: Triplets, **options) -> tuple[float, float, object]:
+    """Return the loss, the seconds and the model of a fit."""
+    began = time.perf_counter()
+    model = method(d, **options).fit(triplets)
+    return model.loss_, time.perf_counter() - began, model
+
+
+def cell(method: type, d: int, triplets: Triplets, n_starts: int, known: float | None) -> dict:
+    """Measure one set, loss and number of dimensions."""
+    plain = {"init": "spectral", "n_init": 1, "random_state": 0}
+    fit(method, d, triplets, **plain, max_iter=2)  # compiles
+    fit(method, d, triplets, random_state=0, max_iter=2)
+    lowest = known
+    if lowest is None:
+        random = {"init": "random", "n_init": 1}
+        found = [fit(method, d, triplets, **random, random_state=k)[0] for k in range(n_starts)]
+        lowest = min(found)
+    plain_runs = [fit(method, d, triplets, **plain) for _ in range(3)]
+    ours, seconds, model = fit(method, d, triplets, random_state=0)
+    return {
+        "lowest": lowest,
+        "plain": plain_runs[0][0] - lowest,
+        "ours": ours - lowest,
+        "times": seconds / float(np.median([run[1] for run in plain_runs])),
+        "passes": model.n_passes_ / plain_runs[0][2].n_passes_,
+        "start": model.init_.name,
+        "agree": f"{sum(end.agrees for end in model.starts_)} of {len(model.starts_)}",
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--sets", nargs="*")
+    parser.add_argument("--losses", nargs="*", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--dimensions", nargs="*", type=int, default=[2, 3, 5])
+    parser.add_argument("--starts", type=int, default=100)
+    parser.add_argument("--reference", type=Path)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    sets = simulated() if options.data is None else published(options.data)
+    known = {}
+    if options.reference is not None and options.reference.exists():
+        known = json.loads(options.reference.read_text())
+    heading(f"Starts, against the best of {options.starts} random ones; losses per answer")
+    print(
+        "| set | d | loss | lowest | plain | default | time over plain | passes | start | agree |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    cells = []
+    for name in options.sets or sets:
+        triplets = sets[name]()
+        for d in options.dimensions:
+            for loss in options.losses:
+                key = f"{name} {d} {loss} {options.starts}"
+                row = cell(METHODS[loss], d, triplets, options.starts, known.get(key))
+                known[key] = row["lowest"]
+                cells.append(row)
+                print(
+                    f"| {name} | {d} | {loss} | {row['lowest']:.5f} | {row['plain']:+.5f} | "
+                    f"{row['ours']:+.5f} | {row['times']:.1f} | {row['passes']:.1f} | "
+                    f"{row['start']} | {row['agree']} |",
+                    flush=True,
+                )
+                if options.reference is not None:
+                    options.reference.write_text(json.dumps(known, indent=1))
+    close = np.mean([row["ours"] <= CLOSE for row in cells])
+    plain = np.mean([row["plain"] <= CLOSE for row in cells])
+    times = [row["times"] for row in cells]
+    print(
+        f"\nWithin {CLOSE:g} of the lowest: {close:.0%} of {len(cells)} cells, plain fits "
+        f"{plain:.0%}; time {np.median(times):.1f} plain fits (median), {max(times):.1f} at most."
+    )
+
+
+if __name__ == "__main__":
+    main()
