@@ -203,6 +203,12 @@ def test_agreement_is_about_maps_and_not_losses():
     assert agreement(ended[:2]) == "all 2 starts end in this map"
 
 
+def test_one_place_for_all_items_is_no_map():
+    square = np.array([[0.0, 0], [0, 1], [1, 1], [1, 0]])
+    found = [Found(points, 1, True, [0.5]) for points in (0 * square, 0 * square + 2, square)]
+    assert [end.distance for end in endings(["spectral", "random", "ste"], found)] == [0, 0, 1]
+
+
 def test_equal_rows_are_taken_once():
     triplets = sample_triplets(sample_points(8, 2, random_state=0), 3000, random_state=0)
     store, points = MemoryTriplets.from_triplets(triplets), sample_points(8, 2, random_state=1)

@@ -106,10 +106,17 @@ def endings(names: list[str], found: list[Found]) -> list[Ending]:
         Ending(
             names[k],
             float(found[k].history[-1]),
-            procrustes_error(on_host(found[k].points), best, scale=True, relative=True),
+            _distance(on_host(found[k].points), best),
         )
         for k in order
     ]
+
+
+def _distance(points: np.ndarray, best: np.ndarray) -> float:
+    """Distance of a map from the best, over the size of that."""
+    if not np.ptp(best, axis=0).any():  # all items in one place: no map at all
+        return float(np.ptp(points, axis=0).any())
+    return procrustes_error(points, best, scale=True, relative=True)
 
 
 def agreement(ended: list[Ending]) -> str:
