@@ -212,7 +212,7 @@ class Race:
             if costs_more(LIFTING):
                 break
             lifted = self._lifted(best.points)
-            if lifted.history[-1] < best.history[-1] - ALIKE / 10:
+            if lifted.history[-1] < best.history[-1] - ALIKE:
                 name, best = "lifted", lifted
         return Start(name, best.points, first.gap if name == first.name else np.nan), ended
 
