@@ -1,6 +1,7 @@
 """What the command line says of chance: fit, score and check of answers that mean nothing."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from ordinate import Triplets, answers, sample_points, sample_triplets
 from ordinate.cli import app
 from ordinate.data.advice import problems
 from ordinate.data.summary import agreement, questions
+from ordinate.evaluation.metrics import in_words
 from ordinate.study import demo
 
 
@@ -43,7 +45,8 @@ def test_a_map_of_noise_says_so_everywhere(run):
     result = run("fit", "noise.csv", "-o", "out")
     record = json.loads(Path("out/run.json").read_text())
     held_out = record["held_out"]
-    share = f"{held_out['accuracy']:.1%} ± {held_out['error']:.1%} (chance 50%)"
+    share = in_words(held_out)
+    assert share.startswith(f"{held_out['accuracy']:.1%} ± {held_out['error']:.1%} (chance 50%, ")
     assert held_out["chance"] == 0.5
     assert held_out["verdict"] == "no better than chance"
     said = f"unseen answers are predicted no better than chance: {share}"
@@ -60,7 +63,7 @@ def test_a_sound_map_shows_chance_without_alarm(run):
     rows = sample_triplets(sample_points(30, random_state=0), 3000, random_state=1).rows
     write("sound.csv", rows)
     result = run("fit", "sound.csv", "-o", "out")
-    assert "(chance 50%): better than chance" in result.stdout
+    assert re.search(r"\(chance 50%(, ceiling [\d.]+%)?\): better than chance", result.stdout)
     assert "error" not in result.stderr
     record = json.loads(Path("out/run.json").read_text())
     assert record["held_out"]["verdict"] == "better than chance"
@@ -87,7 +90,7 @@ def test_a_score_of_the_maps_own_answers_is_called_that(run):
     for place in ("out", "out/embedding.csv"):
         own = run("score", place, "train.csv").stdout
         assert "warning: the map was made from the answers in train.csv" in own
-        assert f"which is {held_out['accuracy']:.1%} ± {held_out['error']:.1%} (chance 50%)" in own
+        assert f"which is {in_words(held_out)}" in own
     new = run("score", "out", "test.csv").stdout
     assert "made from a file other than test.csv" in new
     assert "warning" not in new

@@ -181,7 +181,10 @@ def test_every_flipped_byte_of_a_parquet_file_is_noticed_or_changes_nothing(tmp_
         path.write_bytes(flipped)
         try:
             assert same(read(path), known), at
-        except OSError:
+        except (
+            OSError,
+            readers.ReadError,
+        ):  # or, if it is no longer seen to be ours, a broken Parquet
             noticed += 1
     assert noticed > len(content) / 4
 

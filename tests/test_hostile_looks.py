@@ -75,8 +75,8 @@ def test_a_fit_is_kept_if_its_pictures_vanish(run, monkeypatch):
     folder = pictures()
     real = run_folder.write_map
 
-    def write_map(*given):
-        real(*given)
+    def write_map(*given, **options):
+        real(*given, **options)
         for picture in folder.iterdir():
             picture.write_bytes(b"")
 
