@@ -129,13 +129,17 @@ class DiskFullError(OSError):
     """There is too little room, and what to do about it."""
 
 
+class TooLittleRoomError(DiskFullError):
+    """There would be, which is known before anything is written: how much is needed is said."""
+
+
 @contextmanager
 def complaining_of_a_full_disk(target: Path) -> Iterator[None]:
     """Say what to do if the disk fills up."""
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL or isinstance(error, DiskFullError):
+        if error.errno not in FULL or isinstance(error, TooLittleRoomError):
             raise
         raise DiskFullError(
             error.errno,

@@ -193,9 +193,9 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         Examples
         --------
         >>> from ordinate import OrdinalEmbedding, Power, sample_points, sample_triplets
-        >>> points = 3 * sample_points(20, random_state=0)
+        >>> points = 3 * sample_points(20, random_state=1)
         >>> noise = Power(power=0.5, slope=1.0, lapse=0.05)
-        >>> triplets = sample_triplets(points, 4000, noise=noise, random_state=0)
+        >>> triplets = sample_triplets(points, 4000, noise=noise, random_state=1)
         >>> model = OrdinalEmbedding(random_state=0).fit(triplets)
         >>> lapse = model.response_intervals(triplets)["lapse"]
         >>> bool(lapse.low <= 0.05 <= lapse.high)

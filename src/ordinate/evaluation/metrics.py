@@ -291,7 +291,7 @@ def calibration(
     Examples
     --------
     >>> from ordinate import metrics
-    >>> metrics.calibration([0.6, 0.6, 0.9, 0.9], [1, 0, 1, 1], n_bins=2).error
+    >>> round(metrics.calibration([0.6, 0.6, 0.9, 0.9], [1, 0, 1, 1], n_bins=2).error, 3)
     0.1
     """
     p, true = np.asarray(probabilities, dtype=float), np.asarray(right, dtype=float)

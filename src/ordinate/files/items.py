@@ -160,8 +160,8 @@ def display_names(
     --------
     >>> display_names(["1", "2", "3", "4"], ["bread", "soup", "bread", None])
     (['bread (1)', 'soup', 'bread (3)', '4'],
-    ["1 items have no name and keep their label: ['4']",
-    "2 items share a name, and have their label in brackets: ['bread']"])
+    ['1 items have no name and keep their label: 4',
+    '2 items share a name, and have their label in brackets: bread'])
     >>> display_names(["stimuli/cat_01.jpg", "stimuli/dog_02.jpg"])[0]
     ['cat_01', 'dog_02']
     """
