@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
+from ordinate.cli._appearance import find_appearance
 from ordinate.cli.data import ReadingOptions, open_answers
 from ordinate.cli.maps import (
     Colour,
@@ -21,7 +22,6 @@ from ordinate.cli.maps import (
     Labels,
     Name,
     drawing_of,
-    find_appearance,
 )
 
 FILES = (
