@@ -30,7 +30,7 @@ from ordinate.algorithms.selection import (
     rightly_predicted,
 )
 from ordinate.algorithms.spectral import spectral_start
-from ordinate.data.folds import shuffled_folds
+from ordinate.data.folds import sampled_answers, shuffled_folds
 from ordinate.data.triplets import Triplets
 from ordinate.files.inputs import as_triplets
 from ordinate.passes import store_of
@@ -258,12 +258,8 @@ def _parts(
 
     Returns the eigenvalues of the first start, too.
     """
+    triplets = sampled_answers(triplets, MOST_ROWS, generator)
     groups = triplets.groups("answer")
-    if len(triplets) > MOST_ROWS:
-        place = generator.permutation(int(groups.max()) + 1)[groups]
-        share = MOST_ROWS / len(triplets)
-        triplets = triplets[np.flatnonzero(place < share * (groups.max() + 1))]
-        groups = triplets.groups("answer")
     n_answers = int(groups.max()) + 1
     if n_answers < FOLDS:
         raise ValueError(

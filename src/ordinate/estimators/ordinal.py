@@ -1,5 +1,6 @@
 """The estimator that needs no choice: it lets unseen answers choose how the map is made."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,22 +8,28 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ordinate._base import progress
 from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_callback, check_number, random_generator
+from ordinate._base.messages import Message, Option
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, judge_dimensions
 from ordinate.algorithms.optimise import Step
 from ordinate.algorithms.profile import Interval, response_intervals
-from ordinate.algorithms.selection import LAPSE, Judged, Part, choose_maker
-from ordinate.data.folds import shuffled_folds
+from ordinate.algorithms.selection import LAPSE, STEPS, Judged, Part, choose_maker
+from ordinate.data.folds import sampled_answers, shuffled_folds
 from ordinate.data.triplets import Triplets
+from ordinate.estimators.descent import WORKING
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
 from ordinate.files.inputs import over_labels
+from ordinate.files.ondisk import TripletFile
 from ordinate.kernels.losses import Loss, power_family
 from ordinate.passes import store_of
 
 MOST_ROWS = 300_000  # beyond, a sample of the answers chooses
+CHOOSING = 200  # bytes per row of the sample, at most at the same time
+KEPT = 200  # bytes per coordinate of the maps that are kept while they are compared
 FOLDS = 5  # of the answers that choose, one in so many judges the maps of the others
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
 SHOWN = 2  # dimensions of a map, where answers are too few to choose them
@@ -79,7 +86,10 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         standard error; and the share of unseen answers that were predicted rightly. The best of
         many looks a little better here than it is: for a fair estimate, hold out answers.
     n_chosen_by_ : int
-        Triplets that took part in the choice.
+        Triplets that took part in the choice: beyond 300,000, and where triplets are streamed from
+        a file, those of a sample.
+    sample_ : str
+        What the sample was, in words; empty where all answers took part.
     loss_, history_, n_iter_, n_passes_, converged_, device_, init_
         Of the last fit, as of :class:`STE`.
 
@@ -93,7 +103,6 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     True
     """
 
-    _streams = False  # parts of the answers are fitted and judged in turn
     _chooses = True
     dimension_: DimensionChoice | None
 
@@ -126,7 +135,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         Parameters
         ----------
         X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
-            Rows ``(anchor, near, far)``.
+            Rows ``(anchor, near, far)``. A file too large for memory is streamed: a sample of its
+            answers chooses, and all of them make the map; no number of dimensions is chosen.
         y : array-like of +1 and -1, or of bool, shape (m,), optional
             How rows ``(anchor, first, second)`` were answered, as for :class:`STE`.
 
@@ -138,22 +148,24 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         check_callback(self.callback)
         generator = random_generator(self.random_state).spawn(1)[0]
         self._choose_dimension(triplets, generator)
+        sample = self._sample(triplets, generator)
         with single_threaded_blas():
-            judged = choose_maker(self._parts(triplets, generator))
+            judged = choose_maker(self._parts(sample, generator))
         self._tell_choice(judged)
         chosen, response = judged[0].maker, judged[0].response
         self.maker_ = {**chosen._asdict(), "lapse": LAPSE}
         self.power_, self.slope_, self.lapse_ = response.loss.shape
         seed = int(generator.integers(1 << 31))
-        warm = on_host(judged[0].maps[0])
-        tries = [
-            self._maker(init=init, callback=self.callback, random_state=seed, **self.maker_)
-            for init in (warm, "auto")
-        ]
+        asked = {"callback": self.callback, "random_state": seed, **self.maker_}
+        starts: list[Any] = ["auto"]
+        if isinstance(triplets, Triplets):  # streams are read no more often than need be
+            starts.insert(0, on_host(judged[0].maps[0]))
+        tries = [self._maker(init=start, **asked) for start in starts]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tries[0].fit(triplets)
-        tries[1].fit(triplets)
+            warnings.simplefilter("ignore")  # the last one warns of the same
+            for tried in tries[:-1]:
+                tried.fit(triplets)
+        tries[-1].fit(triplets)
         best = min(tries, key=lambda tried: tried.history_[-1])
         for name, value in vars(best).items():
             if name.endswith("_") and name not in ("items_", "device_"):
@@ -222,17 +234,35 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             return max(check_dimensions("n_components", self.n_components))
         return super()._most_components()
 
-    def _choose_dimension(self, triplets: Triplets, generator: np.random.Generator) -> None:
+    def _n_steps(self, n_items: int) -> int:
+        if not isinstance(self.n_components, Iterable):
+            return STEPS
+        return STEPS + len(check_dimensions("n_components", self.n_components, n_items))
+
+    def _choose_dimension(
+        self, triplets: Triplets | TripletFile, generator: np.random.Generator
+    ) -> None:
         """Take the number of dimensions that was given, or let unseen answers choose it."""
         self.dimension_ = None
         if not isinstance(self.n_components, Iterable):
             self.n_components_ = int(self.n_components)
             return
+        if not isinstance(triplets, Triplets):
+            raise ValueError(
+                Message(
+                    Option("n_components"),
+                    f" must be one number for {triplets.path}, which is larger than memory: none "
+                    "is chosen there. Raise the memory limit, or try a part of the answers",
+                )
+            )
         tried = check_dimensions("n_components", self.n_components, triplets.n_items)
         own = generator.spawn(1)[0]
-        self.dimension_ = judge_dimensions(
-            triplets, tried, own, self.backend, self.device_, self._say
-        )
+
+        def tell(dimension: str) -> None:
+            self._say(dimension)
+            progress.step(dimension)
+
+        self.dimension_ = judge_dimensions(triplets, tried, own, self.backend, self.device_, tell)
         for line in str(self.dimension_).splitlines():
             self._say(line)
         found = self.dimension_.n_components
@@ -254,15 +284,28 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     def _loss(self, n_components: int) -> Loss:
         return power_family(self.power_, self.slope_, self.lapse_)
 
+    def _sample(self, triplets: Triplets | TripletFile, generator: np.random.Generator) -> Triplets:
+        """Take the answers that choose: all, or a sample of them."""
+        if isinstance(triplets, Triplets):
+            known = triplets.answer is not None
+            sample = sampled_answers(triplets, MOST_ROWS, generator)
+        else:
+            known = "answer" in triplets.columns
+            n_rows = min(MOST_ROWS, int(triplets.sample_bytes(math.inf)) // CHOOSING)
+            size = triplets.n_items * self.n_components_
+            self._check_memory(triplets, (WORKING + KEPT) * size, CHOOSING * n_rows)
+            sample = triplets.sample(n_rows, int(generator.integers(1 << 63)))
+        self.n_chosen_by_, self.sample_ = len(sample), ""
+        if len(sample) < len(triplets):
+            kind = (
+                "whole answers" if known is not None else "rows, as answers of several are unknown"
+            )
+            self.sample_ = f"{len(sample):,} of {len(triplets):,} triplets: {kind}"
+        return sample
+
     def _parts(self, triplets: Triplets, generator: np.random.Generator) -> list[Part]:
-        """Deal the answers, or a sample of them, into parts, and map each of them once."""
+        """Deal the answers into parts, and map each of them once."""
         groups = triplets.groups("answer")
-        if len(triplets) > MOST_ROWS:
-            taken = generator.permutation(int(groups.max()) + 1)[groups]
-            share = MOST_ROWS / len(triplets)
-            triplets = triplets[np.flatnonzero(taken < share * (groups.max() + 1))]
-            groups = triplets.groups("answer")
-        self.n_chosen_by_ = len(triplets)
         if groups.max() + 1 < FOLDS:
             raise ValueError(
                 f"{int(groups.max()) + 1} answers cannot choose what makes a map: {FOLDS} are the "
@@ -300,6 +343,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         check_is_fitted(self, "embedding_")
         chosen, *others = self.choice_
         told = f"{_settings(chosen)}: chosen by unseen answers"
+        if getattr(self, "sample_", ""):
+            told += f" of a sample ({self.sample_})"
         if not others:
             return told
         # The first of the others predicts best, unless what was chosen does.
