@@ -350,8 +350,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         # The first of the others predicts best, unless what was chosen does.
         if chosen["behind"] > 0:
             return (
-                f"{told}; right more often ({chosen['accuracy']:.1%} against "
-                f"{others[0]['accuracy']:.1%}) than {_settings(others[0])}, and behind its "
+                f"{told}; right more often (by {chosen['accuracy'] - others[0]['accuracy']:.1%} of "
+                f"them) than {_settings(others[0])}, and behind its "
                 f"log-likelihood by no more than {chosen['behind']:.4f} ± {chosen['error']:.4f}"
             )
         return (
