@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base import progress
-from ordinate._base.arrays import on_host
+from ordinate._base.arrays import beside, on_host
 from ordinate._base.checks import check_callback, check_number, random_generator
 from ordinate._base.messages import Message, Option
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, judge_dimensions
 from ordinate.algorithms.optimise import Step
 from ordinate.algorithms.profile import Interval, response_intervals
+from ordinate.algorithms.response import fit_response
 from ordinate.algorithms.selection import LAPSE, STEPS, Judged, Part, choose_maker
 from ordinate.data.folds import sampled_answers, shuffled_folds
 from ordinate.data.triplets import Triplets
@@ -30,6 +31,9 @@ from ordinate.passes import store_of
 MOST_ROWS = 300_000  # beyond, a sample of the answers chooses
 CHOOSING = 200  # bytes per row of the sample, at most at the same time
 KEPT = 200  # bytes per coordinate of the maps that are kept while they are compared
+# Times the sample from which the map of all answers says more about how people answer, even by
+# answers that it has seen, than maps of the sample do by unseen ones.
+MANY_MORE = 2
 FOLDS = 5  # of the answers that choose, one in so many judges the maps of the others
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
 SHOWN = 2  # dimensions of a map, where answers are too few to choose them
@@ -76,7 +80,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         too few to tell, a warning says so, and the map has two.
     power_, slope_, lapse_ : float
         How answers follow the map's distances, from answers that maps had not seen: what
-        ``predict_proba`` goes by.
+        ``predict_proba`` goes by. Where less than half of the answers chose, from those of the
+        sample and the map of all.
     maker_ : dict
         What made the map: power, slope, lapse and regularization, as :class:`PowerEmbedding` takes
         them.
@@ -154,7 +159,6 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         self._tell_choice(judged)
         chosen, response = judged[0].maker, judged[0].response
         self.maker_ = {**chosen._asdict(), "lapse": LAPSE}
-        self.power_, self.slope_, self.lapse_ = response.loss.shape
         seed = int(generator.integers(1 << 31))
         asked = {"callback": self.callback, "random_state": seed, **self.maker_}
         starts: list[Any] = ["auto"]
@@ -170,6 +174,11 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         for name, value in vars(best).items():
             if name.endswith("_") and name not in ("items_", "device_"):
                 setattr(self, name, value)
+        if len(triplets) >= MANY_MORE * len(sample):
+            drawn = store_of(sample, self.backend, self.device_)
+            points = beside(drawn.counts, np.nan_to_num(best.embedding_))
+            response = fit_response([(drawn, points)], chosen.loss)
+        self.power_, self.slope_, self.lapse_ = response.loss.shape
         self.embedding_ = response.scale * best.embedding_
         return self
 
@@ -287,20 +296,18 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     def _sample(self, triplets: Triplets | TripletFile, generator: np.random.Generator) -> Triplets:
         """Take the answers that choose: all, or a sample of them."""
         if isinstance(triplets, Triplets):
-            known = triplets.answer is not None
             sample = sampled_answers(triplets, MOST_ROWS, generator)
         else:
-            known = "answer" in triplets.columns
             n_rows = min(MOST_ROWS, int(triplets.sample_bytes(math.inf)) // CHOOSING)
             size = triplets.n_items * self.n_components_
             self._check_memory(triplets, (WORKING + KEPT) * size, CHOOSING * n_rows)
             sample = triplets.sample(n_rows, int(generator.integers(1 << 63)))
         self.n_chosen_by_, self.sample_ = len(sample), ""
         if len(sample) < len(triplets):
-            kind = (
-                "whole answers" if known is not None else "rows, as answers of several are unknown"
-            )
-            self.sample_ = f"{len(sample):,} of {len(triplets):,} triplets: {kind}"
+            kind = "whole answers"
+            if sample.answer is None:
+                kind = "rows taken for answers, as nothing says which belong together"
+            self.sample_ = f"{len(sample):,} of {len(triplets):,} triplets, {kind}"
         return sample
 
     def _parts(self, triplets: Triplets, generator: np.random.Generator) -> list[Part]:

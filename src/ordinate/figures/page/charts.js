@@ -45,7 +45,7 @@ function histogram(values, what) {
       svg("text", { class: name + "-text", y: top, ...place }, text));
   };
   upright(CHANCE, "chance", "chance 50%", 28);
-  if (known(data.ceiling)) upright(data.ceiling, "chance", `ceiling ${percent(data.ceiling)}`, 28);
+  if (known(data.ceiling)) upright(data.ceiling, "chance", `ceiling ${percent(data.ceiling)}`, 42);
   upright(mean, "mean", `mean ${percent(mean)}`, 12);
   const below = found.filter((v) => v <= CHANCE).length || "None";
   const text = `${count(found.length)} ${what}: accuracy from ${percent(least)} to ${percent(largest(found))}, mean ${besideChance(mean)}. ${below.toLocaleString("en-GB")} at or below chance.`;
