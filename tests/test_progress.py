@@ -37,13 +37,8 @@ def counted(analysis, *arguments, **options):
 def test_every_dimension_of_every_map_is_a_step(monkeypatch):
     monkeypatch.setattr(held_out, "MANY_TO_CHOOSE_BY", 100)  # one part is held out, and not five
     told = counted(analyse, OrdinalEmbedding((1, 2), random_state=0), TRIPLETS)
-    dimensions = ["2 dimensions", "1 dimension"]
-    assert told == [
-        "held-out answers, map 1 of 1",
-        *dimensions,
-        "the map of all answers",
-        *dimensions,
-    ]
+    steps = ["2 dimensions", "1 dimension", "choosing the model", "fitting"]
+    assert told == ["held-out answers, map 1 of 1", *steps, "the map of all answers", *steps]
 
 
 def test_answers_in_doubt_take_more_steps():
@@ -94,6 +89,8 @@ def test_fit_shows_a_line_for_each_dimension(tmp_path):
         "the map of all answers ...",
         "the map of all answers: 2 dimensions ...",
         "the map of all answers: 1 dimension ...",
+        "the map of all answers: choosing the model ...",
+        "the map of all answers: fitting ...",
         "figure ...",
         "report ...",
         "record ...",

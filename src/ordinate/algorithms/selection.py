@@ -113,8 +113,8 @@ def choose_maker(parts: Sequence[Part]) -> list[Judged]:
     Returns those, the chosen one first and then by how well they predict.
     """
     best: list[Judged] = []
-    for shape in SHAPES:
-        progress.step()
+    for number, shape in enumerate(SHAPES):
+        progress.step("" if number else "choosing the model")
         best = sorted([*best, *_along_ridges(parts[0], *shape)], key=_value)[:CONTENDERS]
     contenders = []
     for judged in best:

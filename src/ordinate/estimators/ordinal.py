@@ -159,6 +159,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         self._tell_choice(judged)
         chosen, response = judged[0].maker, judged[0].response
         self.maker_ = {**chosen._asdict(), "lapse": LAPSE}
+        progress.step("fitting")
         seed = int(generator.integers(1 << 31))
         asked = {"callback": self.callback, "random_state": seed, **self.maker_}
         starts: list[Any] = ["auto"]
@@ -245,8 +246,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
 
     def _n_steps(self, n_items: int) -> int:
         if not isinstance(self.n_components, Iterable):
-            return STEPS
-        return STEPS + len(check_dimensions("n_components", self.n_components, n_items))
+            return STEPS + 1
+        return STEPS + 1 + len(check_dimensions("n_components", self.n_components, n_items))
 
     def _choose_dimension(
         self, triplets: Triplets | TripletFile, generator: np.random.Generator
