@@ -109,12 +109,8 @@ def test_the_command_line_names_its_own_options(run):
     assert "since --starts was given" in told
 
 
-def test_files_larger_than_memory_and_a_handful_of_answers_are_refused(tmp_path):
+def test_a_handful_of_answers_is_refused():
     triplets = some_triplets()
-    ondisk.write(triplets, tmp_path / "fast")
-    stored = ondisk.open_triplets(tmp_path / "fast", memory_limit=1000)
-    with pytest.raises(MemoryError, match="OrdinalEmbedding reads it whole"):
-        OrdinalEmbedding().fit(stored)
     with pytest.raises(ValueError, match="4 answers cannot choose what makes a map: 5 are the"):
         OrdinalEmbedding().fit(triplets[:4])
 

@@ -110,7 +110,7 @@ class Embedder(ScikitEstimator, ABC):
             raise MemoryError(
                 f"{stored.path} is too large for the memory limit of "
                 f"{in_words(stored.memory_limit)}, and {type(self).__name__} reads it whole: raise "
-                "the limit, or use OrdinalEmbedding, STE or LOE, which stream"
+                "the limit, or use STE, OrdinalEmbedding or LOE, which stream"
             )
         where = "read into memory" if stored.fits else "streamed"
         self._say(
