@@ -123,3 +123,24 @@ def test_a_lower_minimum_that_turns_up_is_begun_from_anew(monkeypatch):
     assert calls.count(None) == 2
     assert found["lapse"].low == pytest.approx(true["lapse"].low, abs=0.01)
     assert found["lapse"].high == pytest.approx(true["lapse"].high, abs=0.01)
+
+
+def test_where_lower_minima_turn_up_without_end_intervals_are_wider(monkeypatch):
+    """The last try stands, but what the one before it was off by is allowed for."""
+    model, triplets = fitted("btl", n=12, m=300)
+    allowed = []
+
+    def interval(store, coordinates, numbers, best, rise, lower):
+        allowed.append(rise)
+        if lower < np.inf:
+            raise profile._LowerError(numbers, best.points, fall=7.0)
+        return profile.Interval(0.0, 0.0, 0.0)
+
+    monkeypatch.setattr(profile, "_interval", interval)
+    monkeypatch.setattr(
+        profile, "_minimum", lambda store, _, start, points: profile._Found(start, 0.0, points)
+    )
+    model.response_intervals(triplets)
+    first, *others = allowed
+    assert others[: profile.TRIES - 2] == [first] * (profile.TRIES - 2)
+    assert others[profile.TRIES - 2 :] == [first + 7.0] * len(profile.NUMBERS)
