@@ -1,6 +1,7 @@
 """What is chosen where all answers are too many: by a sample of whole answers, and so it is told."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -104,14 +105,17 @@ def test_no_dimension_is_chosen_for_a_stream(stored):
         OrdinalEmbedding("auto").fit(opened(stored))
 
 
-def test_in_memory_a_sample_chooses_too(monkeypatch):
+def test_in_memory_a_sample_chooses_too(monkeypatch, capsys):
     triplets = odd_ones_out(2000)
     sample = sampled_answers(triplets, 900, np.random.default_rng(0))
     assert len(sample) == 900
     assert set(np.bincount(sample.groups("answer"))) == {2}
     assert sampled_answers(triplets, 4000, np.random.default_rng(0)) is triplets
     monkeypatch.setattr(ordinal, "MOST_ROWS", 900)
-    model = OrdinalEmbedding(random_state=0).fit(triplets)
+    model = OrdinalEmbedding(random_state=0, verbose=1).fit(triplets)
+    assert re.search(
+        r"chosen: power .* accuracy [\d.]+% \(chance 50%, ceiling ", capsys.readouterr().err
+    )
     assert model.sample_ == "900 of 4,000 triplets, whole answers"
     assert OrdinalEmbedding(random_state=0).fit(triplets[:900]).sample_ == ""
 

@@ -19,10 +19,12 @@ from ordinate.algorithms.profile import Interval, response_intervals
 from ordinate.algorithms.response import fit_response
 from ordinate.algorithms.selection import LAPSE, STEPS, Judged, Part, choose_maker
 from ordinate.data.folds import sampled_answers, shuffled_folds
+from ordinate.data.summary import ceiling
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.descent import WORKING
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.evaluation.metrics import levels
 from ordinate.files.inputs import over_labels
 from ordinate.files.ondisk import TripletFile
 from ordinate.kernels.losses import Loss, power_family
@@ -156,7 +158,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         sample = self._sample(triplets, generator)
         with single_threaded_blas():
             judged = choose_maker(self._parts(sample, generator))
-        self._tell_choice(judged)
+        self._tell_choice(judged, sample)
         chosen, response = judged[0].maker, judged[0].response
         self.maker_ = {**chosen._asdict(), "lapse": LAPSE}
         progress.step("fitting")
@@ -367,7 +369,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             f"{others[0]['error']:.4f} in log-likelihood"
         )
 
-    def _tell_choice(self, judged: list[Judged]) -> None:
+    def _tell_choice(self, judged: list[Judged], sample: Triplets) -> None:
         """Keep what was tried, and say what was chosen."""
         self.choice_ = [
             {
@@ -379,11 +381,15 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             }
             for tried in judged
         ]
+        if not self.verbose:
+            return
+        bound = ceiling(sample._agreement)
+        between = levels(None if bound is None else bound.high)
         for number, row in enumerate(self.choice_[:4]):
             self._say(
                 f"{'chosen' if number == 0 else '      '}: {_settings(row)}: log-likelihood "
                 f"{-row['loss']:.4f} ({-row['behind']:+.4f} ± {row['error']:.4f}), accuracy "
-                f"{row['accuracy']:.1%}"
+                f"{row['accuracy']:.1%} {between}"
             )
 
 
