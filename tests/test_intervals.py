@@ -144,3 +144,21 @@ def test_where_lower_minima_turn_up_without_end_intervals_are_wider(monkeypatch)
     first, *others = allowed
     assert others[: profile.TRIES - 2] == [first] * (profile.TRIES - 2)
     assert others[profile.TRIES - 2 :] == [first + 7.0] * len(profile.NUMBERS)
+
+
+def test_values_that_overflow_are_a_wall_to_turn_back_from(monkeypatch):
+    """Beyond a gain, and at it, there is no value: the least is found on this side of it."""
+    coordinates = _Coordinates("exponent", 2)
+    start = coordinates.of(_Numbers(power=0.5, slope=1.0, lapse=0.1, variance=2.0))
+
+    def value(store, numbers, points):
+        at = coordinates.of(numbers)
+        far = at[2] > start[2] + 0.5
+        return (np.nan if far else float((at[3] - 0.2) ** 2 * 1e3 - at[2])), points
+
+    monkeypatch.setattr(profile, "_value", value)
+    found = profile._minimum(None, coordinates, start, np.zeros((3, 2)))
+    assert np.isfinite(found.value)
+    assert np.isfinite(found.at).all()
+    assert found.at[2] > start[2]
+    assert found.at[3] == pytest.approx(0.2, abs=0.02)
