@@ -6,6 +6,7 @@ import pytest
 from ordinate import OrdinalEmbedding, Power, Triplets, sample_points, sample_triplets
 from ordinate.algorithms import profile
 from ordinate.algorithms.profile import _Coordinates, _end, _Numbers, _value
+from ordinate.kernels.losses import power_family
 from ordinate.passes import store_of
 
 
@@ -152,9 +153,10 @@ def test_values_that_overflow_are_a_wall_to_turn_back_from(monkeypatch):
     start = coordinates.of(_Numbers(power=0.5, slope=1.0, lapse=0.1, variance=2.0))
 
     def value(store, numbers, points):
+        power_family(*numbers[:3])  # refuses what is no number
         at = coordinates.of(numbers)
         far = at[2] > start[2] + 0.5
-        return (np.nan if far else float((at[3] - 0.2) ** 2 * 1e3 - at[2])), points
+        return (np.nan if far else float((at[3] - 0.2) ** 2 * 1e3 - 50 * at[2])), points
 
     monkeypatch.setattr(profile, "_value", value)
     found = profile._minimum(None, coordinates, start, np.zeros((3, 2)))

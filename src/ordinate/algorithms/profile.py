@@ -36,7 +36,7 @@ STRICT = {"maxiter": 60, "ftol": 1e-8, "gtol": 0.02}
 LENIENT = {"maxiter": 20, "ftol": 1e-8, "gtol": 0.1}
 LOWER = 0.1  # fall of the value below what was taken for its minimum that makes it begin anew
 TRIES = 4
-WALL = 1e30  # in place of a value that overflows
+WALL = 1e3  # above the best, in place of a value that overflows
 NEAR = 0.05  # of the rise at an end, in square roots, to interpolate from there
 LONGEST = 30  # steps to an end
 
@@ -222,7 +222,7 @@ def _minimum(
         # Maps begin where the best one ended: one that has lost its way must not lead others.
         base, found = _value(store, coordinates.numbers(at), best.points)
         if not math.isfinite(base):  # too steep for any arithmetic: a wall to turn back from
-            return WALL, np.zeros(len(free))
+            return (best.value if math.isfinite(best.value) else 0.0) + WALL, np.zeros(len(free))
         if base < best.value:
             best = _Found(at, base, found)
         slopes = np.empty(len(free))
