@@ -6,6 +6,7 @@ import pytest
 from ordinate import OrdinalEmbedding, Power, Triplets, sample_points, sample_triplets
 from ordinate.algorithms import profile
 from ordinate.algorithms.profile import _Coordinates, _end, _Numbers, _value
+from ordinate.kernels.losses import power_family
 from ordinate.passes import store_of
 
 
@@ -123,3 +124,43 @@ def test_a_lower_minimum_that_turns_up_is_begun_from_anew(monkeypatch):
     assert calls.count(None) == 2
     assert found["lapse"].low == pytest.approx(true["lapse"].low, abs=0.01)
     assert found["lapse"].high == pytest.approx(true["lapse"].high, abs=0.01)
+
+
+def test_where_lower_minima_turn_up_without_end_intervals_are_wider(monkeypatch):
+    """The last try stands, but what the one before it was off by is allowed for."""
+    model, triplets = fitted("btl", n=12, m=300)
+    allowed = []
+
+    def interval(store, coordinates, numbers, best, rise, lower):
+        allowed.append(rise)
+        if lower < np.inf:
+            raise profile._LowerError(numbers, best.points, fall=7.0)
+        return profile.Interval(0.0, 0.0, 0.0)
+
+    monkeypatch.setattr(profile, "_interval", interval)
+    monkeypatch.setattr(
+        profile, "_minimum", lambda store, _, start, points: profile._Found(start, 0.0, points)
+    )
+    model.response_intervals(triplets)
+    first, *others = allowed
+    assert others[: profile.TRIES - 2] == [first] * (profile.TRIES - 2)
+    assert others[profile.TRIES - 2 :] == [first + 7.0] * len(profile.NUMBERS)
+
+
+def test_values_that_overflow_are_a_wall_to_turn_back_from(monkeypatch):
+    """Beyond a gain, and at it, there is no value: the least is found on this side of it."""
+    coordinates = _Coordinates("exponent", 2)
+    start = coordinates.of(_Numbers(power=0.5, slope=1.0, lapse=0.1, variance=2.0))
+
+    def value(store, numbers, points):
+        power_family(*numbers[:3])  # refuses what is no number
+        at = coordinates.of(numbers)
+        far = at[2] > start[2] + 0.5
+        return (np.nan if far else float((at[3] - 0.2) ** 2 * 1e3 - 50 * at[2])), points
+
+    monkeypatch.setattr(profile, "_value", value)
+    found = profile._minimum(None, coordinates, start, np.zeros((3, 2)))
+    assert np.isfinite(found.value)
+    assert np.isfinite(found.at).all()
+    assert found.at[2] > start[2]
+    assert found.at[3] == pytest.approx(0.2, abs=0.02)

@@ -7,8 +7,8 @@ one dimension (:mod:`ordinate.algorithms.response`) says which loss makes those 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ordinate._base.checks import check_choice, check_whole, random_generator
 from ordinate._base.device import choose_device
 from ordinate._base.messages import Message, Option
 from ordinate._base.threads import single_threaded_blas
+from ordinate.algorithms.dimension_choice import LEAST_BITS, DimensionChoice, Tried
 from ordinate.algorithms.response import fit_response
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.selection import (
@@ -30,7 +31,8 @@ from ordinate.algorithms.selection import (
     rightly_predicted,
 )
 from ordinate.algorithms.spectral import spectral_start
-from ordinate.data.folds import shuffled_folds
+from ordinate.data.folds import sampled_answers, shuffled_folds
+from ordinate.data.summary import ceiling
 from ordinate.data.triplets import Triplets
 from ordinate.files.inputs import as_triplets
 from ordinate.passes import store_of
@@ -44,114 +46,6 @@ TUNING = 4  # parts that choose the ridge
 FIRST = (0.5, 0.1)  # power and slope of the first loss
 POWERS = (0.0, 1.0)  # of losses that make maps
 STEP = 3.0  # from one ridge to the next
-LEAST_BITS = 1.0  # per coordinate of a map with one dimension more; docs/maps.md
-NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-NEXT = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-
-
-class Tried(NamedTuple):
-    """How well maps of one dimension predict unseen answers.
-
-    Attributes
-    ----------
-    n_components : int
-    log_likelihood : float
-        Mean over unseen answers; chance gives -0.693.
-    behind, error : float
-        By how much it is less than that of the best dimension, and the standard error of this
-        difference, which is paired: from the spread between answers.
-    accuracy : float
-        Share of unseen answers predicted rightly.
-    accuracy_behind, accuracy_error : float
-        The same difference in accuracy, and its standard error.
-    """
-
-    n_components: int
-    log_likelihood: float
-    behind: float
-    error: float
-    accuracy: float
-    accuracy_behind: float
-    accuracy_error: float
-
-
-@dataclass(frozen=True)
-class DimensionChoice:
-    """The number of dimensions that unseen answers speak for.
-
-    Attributes
-    ----------
-    n_components : int or None
-        The smallest that predicts as well as the best, within one standard error; None where the
-        answers are too few to tell.
-    tried : list of Tried
-        By dimension.
-    eigenvalues : ndarray
-        Of the spectral start, one more than the largest dimension: a hint, where they level off.
-    n_items, n_answers : int
-        What took part: of very many answers, a sample.
-    """
-
-    n_components: int | None
-    tried: list[Tried]
-    eigenvalues: np.ndarray
-    n_items: int
-    n_answers: int
-
-    @property
-    def sentence(self) -> str:
-        """What was found, in plain words."""
-        if self.n_components is None:
-            more = _dimensions(self._smallest.n_components + 1)
-            return (
-                f"too few answers to tell the number of dimensions: {self.n_answers:,} about "
-                f"{self.n_items:,} items tell {self.bits:.2f} bits per coordinate of a map in "
-                f"{more}, and {LEAST_BITS:g} is the least"
-            )
-        larger = [t.n_components for t in self.tried if t.n_components > self.n_components]
-        found = _dimensions(self.n_components)
-        if not larger:
-            return f"{found}, the most that were tried: more may predict unseen answers better"
-        if larger[0] > self.n_components + 1 or self.n_components > len(NEXT):
-            return f"{found}: more predict no more unseen answers"
-        next_one = NEXT[self.n_components - 1]
-        article = "an" if next_one == "eighth" else "a"
-        return f"{found}: {article} {next_one} predicts no more unseen answers"
-
-    @property
-    def bits(self) -> float:
-        """What maps know of unseen answers, over the coordinates of a map with a dimension more.
-
-        An answer that is predicted for certain counts as one bit, a toss-up as none. While this is
-        small, a further dimension could hardly show, whether or not there is one.
-        """
-        known = 1 + self._smallest.log_likelihood / np.log(2)
-        return float(self.n_answers * known / (self.n_items * (self._smallest.n_components + 1)))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all as plain values for JSON."""
-        rows = [
-            tried._asdict() | {"eigenvalue": float(self.eigenvalues[tried.n_components - 1])}
-            for tried in self.tried
-        ]
-        told = {"n_components": self.n_components, "told": self.sentence, "tried": rows}
-        return told | {"bits": self.bits, "n_answers": self.n_answers}
-
-    @property
-    def _smallest(self) -> Tried:
-        """The smallest that is on par with the best, whether or not it can be trusted."""
-        return next(tried for tried in self.tried if tried.behind <= tried.error)
-
-    def __str__(self) -> str:
-        lines = ["dimensions  log-likelihood     behind the best    accuracy  eigenvalue"]
-        for tried in self.tried:
-            d = tried.n_components
-            mark = " *" if d == self.n_components else ""
-            lines.append(
-                f"{d:10}  {tried.log_likelihood:14.4f}  {tried.behind:.4f} ± {tried.error:.4f}"
-                f"  {tried.accuracy:8.1%}  {self.eigenvalues[d - 1]:10.3g}{mark}"
-            )
-        return "\n".join([*lines, self.sentence])
 
 
 def choose_dimension(
@@ -243,8 +137,14 @@ def judge_dimensions(
     rows = sum(len(part.others) for part in parts)
     answers = sum(int(part.others.groups("answer").max()) + 1 for part in parts)
     total = parts[0].fitted.total + parts[0].judging.total
+    bound = ceiling(triplets._agreement)
     found = DimensionChoice(
-        None, tried, eigenvalues, triplets.n_items, round(total * answers / rows)
+        None,
+        tried,
+        eigenvalues,
+        triplets.n_items,
+        round(total * answers / rows),
+        None if bound is None else bound.high,
     )
     if found.bits < LEAST_BITS:
         return found
@@ -258,12 +158,8 @@ def _parts(
 
     Returns the eigenvalues of the first start, too.
     """
+    triplets = sampled_answers(triplets, MOST_ROWS, generator)
     groups = triplets.groups("answer")
-    if len(triplets) > MOST_ROWS:
-        place = generator.permutation(int(groups.max()) + 1)[groups]
-        share = MOST_ROWS / len(triplets)
-        triplets = triplets[np.flatnonzero(place < share * (groups.max() + 1))]
-        groups = triplets.groups("answer")
     n_answers = int(groups.max()) + 1
     if n_answers < FOLDS:
         raise ValueError(
@@ -360,8 +256,3 @@ def _table(judged: list[Judged], parts: Sequence[Part]) -> list[Tried]:
             )
         )
     return sorted(rows)
-
-
-def _dimensions(d: int) -> str:
-    number = NUMBERS[d - 1] if d <= len(NUMBERS) else str(d)
-    return f"{number} dimension{'s' * (d > 1)}"

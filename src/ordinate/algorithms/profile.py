@@ -36,6 +36,7 @@ STRICT = {"maxiter": 60, "ftol": 1e-8, "gtol": 0.02}
 LENIENT = {"maxiter": 20, "ftol": 1e-8, "gtol": 0.1}
 LOWER = 0.1  # fall of the value below what was taken for its minimum that makes it begin anew
 TRIES = 4
+WALL = 1e3  # above the best, in place of a value that overflows
 NEAR = 0.05  # of the rise at an end, in square roots, to interpolate from there
 LONGEST = 30  # steps to an end
 
@@ -132,9 +133,9 @@ class _Found(NamedTuple):
 class _LowerError(Exception):
     """The value is lower elsewhere than at what was taken for its minimum."""
 
-    def __init__(self, numbers: _Numbers, points: np.ndarray) -> None:
+    def __init__(self, numbers: _Numbers, points: np.ndarray, fall: float) -> None:
         super().__init__("there is a lower minimum")
-        self.numbers, self.points = numbers, points
+        self.numbers, self.points, self.fall = numbers, points, fall
 
 
 def response_intervals(
@@ -166,17 +167,20 @@ def response_intervals(
     numbers, points = _Numbers(power, slope, lapse, variance), points / math.sqrt(variance)
     allowed = float(chi2.ppf(level, 1)) / 2 * rows_per_answer
     every = [_Coordinates(wanted, points.shape[1]) for wanted in NUMBERS]
+    fall = 0.0
     for left in reversed(range(TRIES)):
         best = _minimum(store, every[0], every[0].of(numbers), points)
         numbers = every[0].numbers(best.at)
-        # Where answers leave much open, no minimum may be the last word: the last try stands.
-        lower = LOWER if left else math.inf
+        # Where answers leave much open, or are so clear that maps get stuck, no minimum may be the
+        # last word: the last try stands, and may be off by as much as the one before it was.
+        lower, beyond = (LOWER, 0.0) if left else (math.inf, fall)
         try:
             return {
-                each.wanted: _interval(store, each, numbers, best, allowed, lower) for each in every
+                each.wanted: _interval(store, each, numbers, best, allowed + beyond, lower)
+                for each in every
             }
         except _LowerError as error:
-            numbers, points = error.numbers, error.points
+            numbers, points, fall = error.numbers, error.points, error.fall
     raise AssertionError("the last try stands")
 
 
@@ -217,6 +221,8 @@ def _minimum(
         at[free] = scaled * unit
         # Maps begin where the best one ended: one that has lost its way must not lead others.
         base, found = _value(store, coordinates.numbers(at), best.points)
+        if not math.isfinite(base):  # too steep for any arithmetic: a wall to turn back from
+            return (best.value if math.isfinite(best.value) else 0.0) + WALL, np.zeros(len(free))
         if base < best.value:
             best = _Found(at, base, found)
         slopes = np.empty(len(free))
@@ -225,7 +231,7 @@ def _minimum(
             beyond = at.copy()
             beyond[k] += step
             slopes[row] = (_value(store, coordinates.numbers(beyond), found)[0] - base) / step
-        return base, slopes * unit
+        return base, np.where(np.isfinite(slopes), slopes, 0.0) * unit
 
     minimize(
         with_slopes,
@@ -256,7 +262,8 @@ def _interval(
         start = coordinates.moved(latest.at, number)
         latest = _minimum(store, coordinates, start, latest.points, held=k)
         if latest.value < best.value - lower:
-            raise _LowerError(coordinates.numbers(latest.at), latest.points)
+            fall = best.value - latest.value
+            raise _LowerError(coordinates.numbers(latest.at), latest.points, fall)
         return max(latest.value - best.value, 0.0)
 
     ends = []

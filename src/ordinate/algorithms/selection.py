@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._base import progress
 from ordinate._base.arrays import beside, dot, on_host
 from ordinate.algorithms.optimise import minimise
 from ordinate.algorithms.response import Response, fit_response
@@ -41,6 +42,7 @@ WORSE = 2  # ridges in a row that predict worse, after which larger ones are not
 CONTENDERS = 12  # candidates that go on from the first part to the others, and into the last choice
 TOL = 1e-3
 MAX_ITER = 200
+STEPS = len(SHAPES) + CONTENDERS  # of a choice, each of which is told
 
 
 class Part(NamedTuple):
@@ -110,9 +112,14 @@ def choose_maker(parts: Sequence[Part]) -> list[Judged]:
 
     Returns those, the chosen one first and then by how well they predict.
     """
-    tried = [judged for shape in SHAPES for judged in _along_ridges(parts[0], *shape)]
-    tried.sort(key=_value)
-    contenders = [_on_all(judged, parts) for judged in tried[:CONTENDERS]]
+    best: list[Judged] = []
+    for number, shape in enumerate(SHAPES):
+        progress.step("" if number else "choosing the model")
+        best = sorted([*best, *_along_ridges(parts[0], *shape)], key=_value)[:CONTENDERS]
+    contenders = []
+    for judged in best:
+        progress.step()
+        contenders.append(_on_all(judged, parts))
     contenders = compared(sorted(contenders, key=_value), parts)
     chosen = max((judged for judged in contenders if judged.on_par), key=lambda j: j.accuracy)
     return [chosen, *(judged for judged in contenders if judged is not chosen)]

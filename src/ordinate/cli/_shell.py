@@ -4,13 +4,14 @@ import csv
 import functools
 import io
 import json
+import math
 import shlex
 import signal
 import sys
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from inspect import signature
 from pathlib import Path
@@ -21,6 +22,8 @@ import typer
 from ordinate._base.messages import Message, Option, message_of, readable
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from ordinate.files.readers import ReadError
 
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
@@ -239,7 +242,7 @@ def _said(warning: Warning | str) -> str:
 
 
 class Stages:
-    """Progress through a known number of stages, with the time left, on standard error.
+    """Progress through stages and their steps, on standard error: a line for each that has a name.
 
     Attributes
     ----------
@@ -247,53 +250,84 @@ class Stages:
         How long each stage took.
     """
 
-    def __init__(self, advance: Callable[[str], None]) -> None:
+    def __init__(self, quiet: bool = False) -> None:
         self.seconds: dict[str, float] = {}
-        self._advance = advance
-        self._name: str | None = None
+        self._quiet = quiet
+        self._name = ""
         self._began = time.perf_counter()
 
     def begin(self, name: str) -> None:
         """End the stage at hand and begin the next."""
         self.end()
         self._name, self._began = name, time.perf_counter()
-        self._advance(name)
+        self._show(name)
+
+    def step(self, what: str) -> None:
+        """Begin a step of the stage at hand."""
+        self._show(what and f"{self._name}: {what}")
 
     def end(self) -> None:
         """End the stage at hand."""
-        if self._name is not None:
+        if self._name:
             took = time.perf_counter() - self._began
             self.seconds[self._name] = self.seconds.get(self._name, 0.0) + took
-        self._name = None
+        self._name = ""
+
+    def expect(self, n_steps: int) -> None:
+        """Take note of stages and steps to come; lines do not count them."""
+
+    def _show(self, text: str) -> None:
+        if text:
+            say(f"{text} ...", self._quiet)
+
+
+class StagesOnBar(Stages):
+    """The same as a bar, with the time left."""
+
+    def __init__(self, bar: "Progress") -> None:
+        super().__init__()
+        self._bar, self._task = bar, bar.add_task("", total=0)
+        self._begun = self._total = 0
+
+    def expect(self, n_steps: int) -> None:
+        """Make the bar longer."""
+        self._total += n_steps
+        self._bar.update(self._task, total=self._total)
+
+    def _show(self, text: str) -> None:
+        # What begins is not yet done, and what began before is.
+        self._bar.update(self._task, description=text or None, completed=self._begun)
+        self._begun += 1
 
 
 @contextmanager
 def stages(total: int, quiet: bool) -> Iterator[Stages]:
     """Show a bar on a terminal, a line per stage elsewhere, nothing if quiet."""
-    if quiet or not sys.stderr.isatty():
-        yield Stages(lambda name: say(f"{name} ...", quiet))
-        return
+    from ordinate._base.progress import shown_by
+
+    with ExitStack() as stack:
+        if quiet or not sys.stderr.isatty():
+            shown = Stages(quiet)
+        else:
+            shown = StagesOnBar(stack.enter_context(_bar()))
+        stack.enter_context(shown_by(shown))
+        shown.expect(total)
+        yield shown
+
+
+def _bar() -> "Progress":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    bar = Progress(
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed:.0f}/{task.total:.0f}"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
+        speed_estimate_period=math.inf,  # steps may take minutes, and all of them tell how long
     )
-    with bar:
-        task = bar.add_task("", total=total)
-        begun = False
-
-        def advance(name: str) -> None:
-            nonlocal begun
-            bar.update(task, description=name, advance=1 if begun else 0)
-            begun = True
-
-        yield Stages(advance)
 
 
 def pairs(option: str, text: str, example: str) -> list[tuple[str, str]]:

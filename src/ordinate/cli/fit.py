@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
+from ordinate.cli._appearance import find_appearance
 from ordinate.cli.data import ReadingOptions, open_answers
 from ordinate.cli.maps import (
     Colour,
@@ -21,13 +22,13 @@ from ordinate.cli.maps import (
     Labels,
     Name,
     drawing_of,
-    find_appearance,
 )
 
 FILES = (
     *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
     *("model.json", "report.html", "run.json"),
 )
+AROUND = 4  # stages: reading before the fits; figure, report and record after them
 
 
 @shell.command
@@ -106,34 +107,17 @@ def fit(
     unzip -p study.zip answers.csv | ordinate fit - -o study-map
     ```
     """
-    from ordinate._base.endings import stem
-    from ordinate._base.writing import check_replaceable
-    from ordinate.files.formats.files import is_pipe, path_in_words
-
-    if is_pipe(file) and output is None:
-        raise shell.CommandError(
-            f"what comes through {path_in_words(file)} has no name to give to the results: "
-            "say where they go with --output",
-            shell.WRONG_USE,
-        )
-    source_name = file if file.name not in ("", "..") else file.resolve()
-    beside = source_name.with_name(f"{stem(source_name.name)}-map")
-    folder = beside if output is None else output
-    if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
-        raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
-    check_replaceable(folder, force)
+    target = find_target(file, output, force)
     check_device(device)
     wanted = read_dimensions(dimensions)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white)
     compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
-    from ordinate.evaluation import held_out
     from ordinate.study.run_folder import Story, write_run
 
     options = ReadingOptions.of(locals())
-    total = 6 + (held_out.FOLDS if folds is None else folds)
-    with compiling, shell.stages(total, quiet) as stages:
+    with compiling, shell.stages(AROUND, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
         triplets = source.triplets
@@ -160,7 +144,7 @@ def fit(
             "random_state": seed,
         }
         story = Story(
-            title=title or (path_in_words(file) if is_pipe(file) else source_name.name),
+            title=title or target.name,
             method=choice.name,
             reason=shell.spelled(choice.reason),
             settings=plain(choice.estimator.get_params(deep=False)) | used,
@@ -172,11 +156,38 @@ def fit(
             command=shlex.join(["ordinate", *sys.argv[1:]]),
         )
         with (
-            whole_folder(folder, force=force, checked=True) as partial,
+            whole_folder(target.folder, force=force, checked=True) as partial,
             shell.warnings_as_notes(quiet),
         ):
             record = write_run(partial, result, story, appearance, stages.begin, defuse=defuse)
-    report(folder, record, result.warnings, quiet, as_json)
+    report(target.folder, record, result.warnings, quiet, as_json)
+
+
+class Target(NamedTuple):
+    """Where results go, and what the answers are called."""
+
+    folder: Path
+    name: str
+
+
+def find_target(file: Path, output: Path | None, force: bool) -> Target:
+    """Find a folder for the results before anything is read, and refuse one that is taken."""
+    from ordinate._base.endings import stem
+    from ordinate._base.writing import check_replaceable
+    from ordinate.files.formats.files import is_pipe, path_in_words
+
+    if is_pipe(file) and output is None:
+        raise shell.CommandError(
+            f"what comes through {path_in_words(file)} has no name to give to the results: "
+            "say where they go with --output",
+            shell.WRONG_USE,
+        )
+    named = file if file.name not in ("", "..") else file.resolve()
+    folder = named.with_name(f"{stem(named.name)}-map") if output is None else output
+    if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
+        raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
+    check_replaceable(folder, force)
+    return Target(folder, path_in_words(file) if is_pipe(file) else named.name)
 
 
 def check_device(device: str | None) -> None:
@@ -268,8 +279,7 @@ def analysed(
             "memory: leave --folds out, or raise --memory-limit",
             shell.WRONG_USE,
         )
-    tell("the map, streamed")
-    return analysis.analyse_stored(estimator, source.triplets)
+    return analysis.analyse_stored(estimator, source.triplets, tell=tell)
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -123,6 +123,11 @@ class Brief(NamedTuple):
     n_rows: int
     n_items: int
 
+    @property
+    def ceiling(self) -> None:
+        """Nothing is known of questions that were asked more than once."""
+        return None
+
     def lines(self) -> list[tuple[str, str, str]]:
         """Return name, value and note of each line, for tables."""
         return [

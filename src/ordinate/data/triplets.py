@@ -1,20 +1,19 @@
 """The table of triplets: rows ``(anchor, near, far)``, each saying near is closer to anchor."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ordinate._base.checks import check_choice, check_length, check_responses, check_weights
+from ordinate.data.columns import COLUMNS, EXTRAS, is_table, joined, of_frame
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.labels import encode, label_array
 from ordinate.data.numbering import distinct, numbered
 from ordinate.data.rows import check_rows, group_by_anchor, read_only
 from ordinate.data.summary import Agreement, Asked, Summary, agreement, questions, summarise
 from ordinate.kernels import backends
-
-COLUMNS = ("anchor", "near", "far")
 
 
 class Origin:
@@ -139,30 +138,7 @@ class Triplets:
         ``weight`` are taken where present. Integers are labels too, unless `n_items` is given:
         then they are ids ``0..n_items-1``.
         """
-        names = list(getattr(frame, "column_names", frame.columns))
-        missing = [name for name in COLUMNS if name not in names]
-        if missing:
-            raise ValueError(
-                f"a table of triplets needs the columns anchor, near and far; {missing} are "
-                f"missing among {names}: rename the columns if they mean that; where another says "
-                "which item was picked, ordinate.answers makes triplets, as in "
-                "responses(anchor, first, second, winner=...)"
-            )
-        extras = {
-            name: frame[name] for name in ("answer", "participant", "weight") if name in names
-        }
-        columns = [frame[name] for name in COLUMNS]
-        if n_items is None or items is not None:
-            return cls.from_columns(*columns, items=items, n_items=n_items, **extras)
-        codes, found = encode(dict(zip(COLUMNS, columns, strict=True)))
-        if found.dtype.kind == "i":
-            return cls(found[codes], n_items=n_items, **extras)
-        if len(found) != n_items:
-            raise ValueError(
-                f"the table names {len(found):,} items, but n_items is {n_items:,}: give the "
-                "labels of all items with Triplets.from_frame(table, items=...)"
-            )
-        return cls(codes, items=found, **extras)
+        return cls(**of_frame(frame, items, n_items))
 
     @classmethod
     def concatenate(cls, tables: "Iterable[Triplets]") -> "Triplets":
@@ -177,47 +153,7 @@ class Triplets:
         >>> Triplets.concatenate([first, second])
         Triplets(2 rows, 4 items)
         """
-        tables = list(tables)
-        if not tables:
-            raise ValueError("there are no tables to concatenate")
-        items = tables[0].items
-        for table in tables[1:]:
-            if len(table.items) != len(items) or (table.items != items).any():
-                raise ValueError("tables must be over the same items, in the same order of labels")
-
-        def column(name: str, values: list[Any]) -> np.ndarray | None:
-            if all(value is None for value in values):
-                return None
-            if any(value is None for value in values):
-                raise ValueError(f"some tables have the column {name}, others do not")
-            return np.concatenate(values)
-
-        weights = [table.weight for table in tables]
-        if any(weight is not None for weight in weights):
-            weights = [np.ones(len(t)) if t.weight is None else t.weight for t in tables]
-        starts = np.cumsum([0] + [0 if t.answer is None else 1 + t.answer.max() for t in tables])
-        return cls(
-            np.concatenate([table.rows for table in tables]),
-            items=tables[0]._items,
-            n_items=tables[0].n_items,
-            answer=column(
-                "answer",
-                [
-                    None if table.answer is None else table.answer + start
-                    for table, start in zip(tables, starts[:-1], strict=True)
-                ],
-            ),
-            participant=column(
-                "participant",
-                [
-                    None
-                    if table.participant is None or table.participant_labels is None
-                    else table.participant_labels[table.participant]
-                    for table in tables
-                ],
-            ),
-            weight=column("weight", weights),
-        )
+        return cls(**joined(list(tables)))
 
     @property
     def items(self) -> np.ndarray:
@@ -271,7 +207,9 @@ class Triplets:
         # A slice or a mask leaves the order as it is; of indices it is not known.
         forward = isinstance(key, slice) and (key.step is None or key.step > 0)
         in_order = self._in_order and (forward or np.asarray(key).dtype == bool)
-        taken = self._with(rows, lambda column: column[key], in_order=in_order)
+        taken = self._with(
+            rows, {name: column[key] for name, column in self._extras.items()}, in_order
+        )
         if self.answer is not None:
             places = np.arange(len(self)) if self._places is None else self._places
             taken._origin, taken._places = self._origin, places[key]
@@ -300,7 +238,7 @@ class Triplets:
         if as_it_stands.all():
             return self
         rows = np.where(as_it_stands[:, None], self.rows, self.rows[:, [0, 2, 1]])
-        return self._with(rows, lambda column: column, in_order=self._in_order)
+        return self._with(rows, self._extras, self._in_order)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow Table with labels in the columns anchor, near, far, and the extras.
@@ -312,15 +250,10 @@ class Triplets:
         """
         import pyarrow as pa
 
-        columns: dict[str, Any] = {}
-        for name, ids in zip(COLUMNS, self.rows.T, strict=True):
-            columns[name] = pa.array(ids) if self._items is None else self._items[ids]
-        if self.answer is not None:
-            columns["answer"] = self.answer
+        labels = self.items[self.rows].T if self._items is not None else self.rows.T
+        columns = dict(zip(COLUMNS, labels, strict=True)) | self._extras
         if self.participant is not None and self.participant_labels is not None:
             columns["participant"] = self.participant_labels[self.participant]
-        if self.weight is not None:
-            columns["weight"] = self.weight
         return pa.table(columns)
 
     def groups(self, by: str = "answer") -> np.ndarray:
@@ -403,37 +336,33 @@ class Triplets:
         """
         if self._starts is not None:
             return Grouped(self, self._starts)
-        extras = {
-            name: column
-            for name, column in (
-                ("answer", self.answer),
-                ("participant", self.participant),
-                ("weight", self.weight),
-            )
-            if column is not None
-        }
         rows, starts, columns = group_by_anchor(
             self.rows,
             self.n_items,
             backends.load(backend),
-            tuple(extras.values()),
+            tuple(self._extras.values()),
             in_order=self._in_order,
         )
-        order = dict(zip((id(column) for column in extras.values()), columns, strict=True))
-        grouped = self._with(rows, lambda column: order[id(column)], in_order=True)
+        grouped = self._with(rows, dict(zip(self._extras, columns, strict=True)), in_order=True)
         grouped._starts = starts
         return Grouped(grouped, starts)
 
-    def _with(self, rows: np.ndarray, take: Any, *, in_order: bool) -> "Triplets":
+    @property
+    def _extras(self) -> dict[str, np.ndarray]:
+        """What goes with the rows, by name: each an array (m,)."""
+        known = {name: getattr(self, name) for name in EXTRAS}
+        return {name: column for name, column in known.items() if column is not None}
+
+    def _with(
+        self, rows: np.ndarray, extras: Mapping[str, np.ndarray], in_order: bool
+    ) -> "Triplets":
         """Return a table of other rows over the same items; rows are known to be sound."""
         new = object.__new__(Triplets)
         new.rows, new.n_items = read_only(np.ascontiguousarray(rows)), self.n_items
         new._items, new._counted = self._items, self._counted
         new._in_order = in_order
-        new.answer = None if self.answer is None else take(self.answer)
-        new.participant = None if self.participant is None else take(self.participant)
+        new.answer, new.participant, new.weight = (extras.get(name) for name in EXTRAS)
         new.participant_labels = self.participant_labels
-        new.weight = None if self.weight is None else take(self.weight)
         new._origin, new._places = Origin(), None
         return new
 
@@ -455,11 +384,6 @@ class Grouped(NamedTuple):
 
     triplets: Triplets
     starts: np.ndarray
-
-
-def is_table(data: Any) -> bool:
-    """Tell whether columns have names: pandas and polars frames, Arrow tables."""
-    return hasattr(data, "columns") or hasattr(data, "column_names")
 
 
 def table_of(data: Any, *, n_items: int | None = None) -> Triplets:

@@ -95,6 +95,10 @@ class Embedder(ScikitEstimator, ABC):
         """The number of dimensions, checked; the largest, where one is yet to be chosen."""
         return check_whole("n_components", self.n_components)
 
+    def _n_steps(self, n_items: int) -> int:
+        """How many steps of a fit are told, as :mod:`ordinate._base.progress` has it."""
+        return 0
+
     def _triplets(self, X: Any) -> Triplets | TripletFile:
         """Return the triplets: in memory, unless they are in a file that is too large for it."""
         source = open_source(X, n_items=self.n_items)
@@ -106,7 +110,7 @@ class Embedder(ScikitEstimator, ABC):
             raise MemoryError(
                 f"{stored.path} is too large for the memory limit of "
                 f"{in_words(stored.memory_limit)}, and {type(self).__name__} reads it whole: raise "
-                "the limit, or use STE, GNMDS or LOE, which stream"
+                "the limit, or use STE, OrdinalEmbedding or LOE, which stream"
             )
         where = "read into memory" if stored.fits else "streamed"
         self._say(

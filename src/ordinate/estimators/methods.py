@@ -42,7 +42,9 @@ class Method(NamedTuple):
 
 
 METHODS = (
-    Method("ordinal", OrdinalEmbedding, "lets unseen answers choose: the usual choice", "memory"),
+    Method(
+        "ordinal", OrdinalEmbedding, "lets unseen answers choose: the usual choice", "any triplets"
+    ),
     Method("ste", STE, "the most likely map, if squared distances are compared", "any triplets"),
     Method("tste", TSTE, "like ste with heavy tails: shows groups", "any triplets"),
     Method("ckl", CKL, "answers that depend on ratios of distances", "any triplets"),
@@ -80,9 +82,9 @@ def choose(
         Those that :class:`.OrdinalEmbedding` alone takes leave the number of dimensions to it.
     name : str
         "auto" takes the estimator that lets unseen answers choose; LOE for over 20 million triplets
-        about landmarks. It takes STE for files that are larger than memory, for fewer than 50
-        answers, and where an option is given that the other would choose itself: then with a ridge
-        of 1 where there are fewer than 10 triplets per coordinate.
+        about landmarks. It takes STE for fewer than 50 answers, and where an option is given that
+        the other would choose itself: then with a ridge of 1 where there are fewer than 10
+        triplets per coordinate.
     **options
         Parameters of the estimator. None stands for its default. A random_state goes to those
         methods that are random, and the device "cpu" or "auto" to those that have a choice.
@@ -134,12 +136,10 @@ def _suitable(
         return "loe", "very many questions about few landmarks"
     chosen_there = sorted(set(given) - set(OrdinalEmbedding().get_params()))
     why_not: Message | None = None
-    if not isinstance(triplets, Triplets):
-        why_not = Message("nothing was chosen by unseen answers, as the file is larger than memory")
-    elif chosen_there:
+    if chosen_there:
         names = Message.joined(", ", (Message(Option(option)) for option in chosen_there))
         why_not = Message("nothing was chosen by unseen answers, since ", names, " was given")
-    elif int(triplets.groups("answer").max()) + 1 < LEAST:
+    elif isinstance(triplets, Triplets) and int(triplets.groups("answer").max()) + 1 < LEAST:
         why_not = Message(f"fewer than {LEAST} answers cannot choose a model")
     if why_not is None:
         return "ordinal", "what predicts unseen answers best"

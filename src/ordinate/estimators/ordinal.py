@@ -1,5 +1,6 @@
 """The estimator that needs no choice: it lets unseen answers choose how the map is made."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,22 +8,34 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ordinate._base.arrays import on_host
+from ordinate._base import progress
+from ordinate._base.arrays import beside, on_host
 from ordinate._base.checks import check_callback, check_number, random_generator
+from ordinate._base.messages import Message, Option
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, judge_dimensions
 from ordinate.algorithms.optimise import Step
 from ordinate.algorithms.profile import Interval, response_intervals
-from ordinate.algorithms.selection import LAPSE, Judged, Part, choose_maker
-from ordinate.data.folds import shuffled_folds
+from ordinate.algorithms.response import fit_response
+from ordinate.algorithms.selection import LAPSE, STEPS, Judged, Part, choose_maker
+from ordinate.data.folds import sampled_answers, shuffled_folds
+from ordinate.data.summary import ceiling
 from ordinate.data.triplets import Triplets
+from ordinate.estimators.descent import WORKING
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.evaluation.metrics import levels
 from ordinate.files.inputs import over_labels
+from ordinate.files.ondisk import TripletFile
 from ordinate.kernels.losses import Loss, power_family
 from ordinate.passes import store_of
 
 MOST_ROWS = 300_000  # beyond, a sample of the answers chooses
+CHOOSING = 200  # bytes per row of the sample, at most at the same time
+KEPT = 200  # bytes per coordinate of the maps that are kept while they are compared
+# Times the sample from which the map of all answers says more about how people answer, even by
+# answers that it has seen, than maps of the sample do by unseen ones.
+MANY_MORE = 2
 FOLDS = 5  # of the answers that choose, one in so many judges the maps of the others
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
 SHOWN = 2  # dimensions of a map, where answers are too few to choose them
@@ -69,7 +82,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         too few to tell, a warning says so, and the map has two.
     power_, slope_, lapse_ : float
         How answers follow the map's distances, from answers that maps had not seen: what
-        ``predict_proba`` goes by.
+        ``predict_proba`` goes by. Where less than half of the answers chose, from those of the
+        sample and the map of all.
     maker_ : dict
         What made the map: power, slope, lapse and regularization, as :class:`PowerEmbedding` takes
         them.
@@ -79,7 +93,10 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         standard error; and the share of unseen answers that were predicted rightly. The best of
         many looks a little better here than it is: for a fair estimate, hold out answers.
     n_chosen_by_ : int
-        Triplets that took part in the choice.
+        Triplets that took part in the choice: beyond 300,000, and where triplets are streamed from
+        a file, those of a sample.
+    sample_ : str
+        What the sample was, in words; empty where all answers took part.
     loss_, history_, n_iter_, n_passes_, converged_, device_, init_
         Of the last fit, as of :class:`STE`.
 
@@ -93,7 +110,6 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     True
     """
 
-    _streams = False  # parts of the answers are fitted and judged in turn
     _chooses = True
     dimension_: DimensionChoice | None
 
@@ -126,7 +142,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         Parameters
         ----------
         X : Triplets, array-like of int (m, 3), DataFrame, Arrow table, or a file
-            Rows ``(anchor, near, far)``.
+            Rows ``(anchor, near, far)``. A file too large for memory is streamed: a sample of its
+            answers chooses, and all of them make the map; no number of dimensions is chosen.
         y : array-like of +1 and -1, or of bool, shape (m,), optional
             How rows ``(anchor, first, second)`` were answered, as for :class:`STE`.
 
@@ -138,26 +155,33 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         check_callback(self.callback)
         generator = random_generator(self.random_state).spawn(1)[0]
         self._choose_dimension(triplets, generator)
+        sample = self._sample(triplets, generator)
         with single_threaded_blas():
-            judged = choose_maker(self._parts(triplets, generator))
-        self._tell_choice(judged)
+            judged = choose_maker(self._parts(sample, generator))
+        self._tell_choice(judged, sample)
         chosen, response = judged[0].maker, judged[0].response
         self.maker_ = {**chosen._asdict(), "lapse": LAPSE}
-        self.power_, self.slope_, self.lapse_ = response.loss.shape
+        progress.step("fitting")
         seed = int(generator.integers(1 << 31))
-        warm = on_host(judged[0].maps[0])
-        tries = [
-            self._maker(init=init, callback=self.callback, random_state=seed, **self.maker_)
-            for init in (warm, "auto")
-        ]
+        asked = {"callback": self.callback, "random_state": seed, **self.maker_}
+        starts: list[Any] = ["auto"]
+        if isinstance(triplets, Triplets):  # streams are read no more often than need be
+            starts.insert(0, on_host(judged[0].maps[0]))
+        tries = [self._maker(init=start, **asked) for start in starts]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tries[0].fit(triplets)
-        tries[1].fit(triplets)
+            warnings.simplefilter("ignore")  # the last one warns of the same
+            for tried in tries[:-1]:
+                tried.fit(triplets)
+        tries[-1].fit(triplets)
         best = min(tries, key=lambda tried: tried.history_[-1])
         for name, value in vars(best).items():
             if name.endswith("_") and name not in ("items_", "device_"):
                 setattr(self, name, value)
+        if len(triplets) >= MANY_MORE * len(sample):
+            drawn = store_of(sample, self.backend, self.device_)
+            points = beside(drawn.counts, np.nan_to_num(best.embedding_))
+            response = fit_response([(drawn, points)], chosen.loss)
+        self.power_, self.slope_, self.lapse_ = response.loss.shape
         self.embedding_ = response.scale * best.embedding_
         return self
 
@@ -222,17 +246,35 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             return max(check_dimensions("n_components", self.n_components))
         return super()._most_components()
 
-    def _choose_dimension(self, triplets: Triplets, generator: np.random.Generator) -> None:
+    def _n_steps(self, n_items: int) -> int:
+        if not isinstance(self.n_components, Iterable):
+            return STEPS + 1
+        return STEPS + 1 + len(check_dimensions("n_components", self.n_components, n_items))
+
+    def _choose_dimension(
+        self, triplets: Triplets | TripletFile, generator: np.random.Generator
+    ) -> None:
         """Take the number of dimensions that was given, or let unseen answers choose it."""
         self.dimension_ = None
         if not isinstance(self.n_components, Iterable):
             self.n_components_ = int(self.n_components)
             return
+        if not isinstance(triplets, Triplets):
+            raise ValueError(
+                Message(
+                    Option("n_components"),
+                    f" must be one number for {triplets.path}, which is larger than memory: none "
+                    "is chosen there. Raise the memory limit, or try a part of the answers",
+                )
+            )
         tried = check_dimensions("n_components", self.n_components, triplets.n_items)
         own = generator.spawn(1)[0]
-        self.dimension_ = judge_dimensions(
-            triplets, tried, own, self.backend, self.device_, self._say
-        )
+
+        def tell(dimension: str) -> None:
+            self._say(dimension)
+            progress.step(dimension)
+
+        self.dimension_ = judge_dimensions(triplets, tried, own, self.backend, self.device_, tell)
         for line in str(self.dimension_).splitlines():
             self._say(line)
         found = self.dimension_.n_components
@@ -254,15 +296,26 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     def _loss(self, n_components: int) -> Loss:
         return power_family(self.power_, self.slope_, self.lapse_)
 
+    def _sample(self, triplets: Triplets | TripletFile, generator: np.random.Generator) -> Triplets:
+        """Take the answers that choose: all, or a sample of them."""
+        if isinstance(triplets, Triplets):
+            sample = sampled_answers(triplets, MOST_ROWS, generator)
+        else:
+            n_rows = min(MOST_ROWS, int(triplets.sample_bytes(math.inf)) // CHOOSING)
+            size = triplets.n_items * self.n_components_
+            self._check_memory(triplets, (WORKING + KEPT) * size, CHOOSING * n_rows)
+            sample = triplets.sample(n_rows, int(generator.integers(1 << 63)))
+        self.n_chosen_by_, self.sample_ = len(sample), ""
+        if len(sample) < len(triplets):
+            kind = "whole answers"
+            if sample.answer is None:
+                kind = "rows taken for answers, as nothing says which belong together"
+            self.sample_ = f"{len(sample):,} of {len(triplets):,} triplets, {kind}"
+        return sample
+
     def _parts(self, triplets: Triplets, generator: np.random.Generator) -> list[Part]:
-        """Deal the answers, or a sample of them, into parts, and map each of them once."""
+        """Deal the answers into parts, and map each of them once."""
         groups = triplets.groups("answer")
-        if len(triplets) > MOST_ROWS:
-            taken = generator.permutation(int(groups.max()) + 1)[groups]
-            share = MOST_ROWS / len(triplets)
-            triplets = triplets[np.flatnonzero(taken < share * (groups.max() + 1))]
-            groups = triplets.groups("answer")
-        self.n_chosen_by_ = len(triplets)
         if groups.max() + 1 < FOLDS:
             raise ValueError(
                 f"{int(groups.max()) + 1} answers cannot choose what makes a map: {FOLDS} are the "
@@ -300,13 +353,15 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         check_is_fitted(self, "embedding_")
         chosen, *others = self.choice_
         told = f"{_settings(chosen)}: chosen by unseen answers"
+        if getattr(self, "sample_", ""):
+            told += f" of a sample ({self.sample_})"
         if not others:
             return told
         # The first of the others predicts best, unless what was chosen does.
         if chosen["behind"] > 0:
             return (
-                f"{told}; right more often ({chosen['accuracy']:.1%} against "
-                f"{others[0]['accuracy']:.1%}) than {_settings(others[0])}, and behind its "
+                f"{told}; right more often (by {chosen['accuracy'] - others[0]['accuracy']:.1%} of "
+                f"them) than {_settings(others[0])}, and behind its "
                 f"log-likelihood by no more than {chosen['behind']:.4f} ± {chosen['error']:.4f}"
             )
         return (
@@ -314,7 +369,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             f"{others[0]['error']:.4f} in log-likelihood"
         )
 
-    def _tell_choice(self, judged: list[Judged]) -> None:
+    def _tell_choice(self, judged: list[Judged], sample: Triplets) -> None:
         """Keep what was tried, and say what was chosen."""
         self.choice_ = [
             {
@@ -326,11 +381,15 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             }
             for tried in judged
         ]
+        if not self.verbose:
+            return
+        bound = ceiling(sample._agreement)
+        between = levels(None if bound is None else bound.high)
         for number, row in enumerate(self.choice_[:4]):
             self._say(
                 f"{'chosen' if number == 0 else '      '}: {_settings(row)}: log-likelihood "
                 f"{-row['loss']:.4f} ({-row['behind']:+.4f} ± {row['error']:.4f}), accuracy "
-                f"{row['accuracy']:.1%}"
+                f"{row['accuracy']:.1%} {between}"
             )
 
 

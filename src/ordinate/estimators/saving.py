@@ -14,6 +14,7 @@ import numpy as np
 
 from ordinate import __version__
 from ordinate._base.writing import whole_folder, write_json
+from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.estimators.base import Embedder
 from ordinate.files.maps import read_map, write_map
 
@@ -21,6 +22,7 @@ SCHEMA = 1
 MODEL, MAP = "model.json", "embedding.csv"
 # The map is a table of its own; longer arrays than this are no summary of a fit.
 IN_THE_TABLE, LONGEST = ("embedding_", "items_"), 10_000
+RECORDS = {"dimension_": DimensionChoice}  # what is kept as a dict, and made of it again
 
 
 def save(model: Embedder, folder: str | os.PathLike, *, force: bool = False) -> None:
@@ -106,6 +108,8 @@ def load(folder: str | os.PathLike) -> Embedder:
         for name, value in dict(record["fitted"]).items():
             if not name.endswith("_") or name.startswith("_") or hasattr(kind, name):
                 raise ValueError(f"a fit finds nothing called {name!r}")
+            if name in RECORDS and value is not None:
+                value = RECORDS[name].from_dict(value)
             numbers = isinstance(value, list) and not any(isinstance(v, dict) for v in value)
             setattr(model, name, np.array(value) if numbers else value)
         model.items_ = _labels(table.labels, record["labels"])
@@ -124,6 +128,8 @@ def _plain(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return what JSON can hold, and the names of the rest."""
     kept: dict[str, Any] = {}
     for name, value in values.items():
+        if isinstance(value, DimensionChoice):
+            value = value.as_dict()
         if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "biuf":
             if len(value) <= LONGEST and np.isfinite(value).all():
                 kept[name] = value.tolist()
@@ -137,7 +143,7 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
     if isinstance(value, list):
-        return all(isinstance(item, dict) and _is_plain(item) for item in value)
+        return all(isinstance(item, (dict, int, float)) and _is_plain(item) for item in value)
     if isinstance(value, float):
         return bool(np.isfinite(value))
     return value is None or isinstance(value, (str, bool, int))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from ordinate._base import progress
 from ordinate._base.messages import message_of
 from ordinate.data.advice import Problem
 from ordinate.data.triplets import Triplets
@@ -72,6 +73,7 @@ def analyse(
     -------
     Analysis
     """
+    progress.expect(1 + estimator._n_steps(triplets.n_items))
     held_out, predicted = hold_out(
         estimator, triplets, folds=folds, random_state=random_state, tell=tell
     )
@@ -88,8 +90,15 @@ def analyse(
     )
 
 
-def analyse_stored(estimator: "Embedder", stored: TripletFile) -> Analysis:
+def analyse_stored(
+    estimator: "Embedder",
+    stored: TripletFile,
+    *,
+    tell: Callable[[str], None] = lambda message: None,
+) -> Analysis:
     """Fit a map to triplets in a file that is larger than memory; nothing is held out."""
+    progress.expect(1 + estimator._n_steps(stored.n_items))
+    tell("the map, streamed")
     model, warned = _fit(estimator, stored)
     counts = store_of(stored).counts.sum(axis=0).astype(int)
     unknown = np.full(stored.n_items, np.nan)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from ordinate._base import progress
 from ordinate._base.checks import check_whole, random_generator
 from ordinate._base.messages import Message, Option
 from ordinate.data.advice import DIMENSIONS, Problem
@@ -124,6 +125,8 @@ def hold_out(
     plan = _plan(folds, len(triplets), n_answers, unit, estimator._chooses)
     if not plan.n_fits:
         return None, np.full(len(triplets), np.nan)
+    n_steps = plan.n_fits * (1 + estimator._n_steps(triplets.n_items))
+    progress.expect(n_steps)
     generator = random_generator(random_state)
     predicted, given = _predictions(estimator, triplets, plan, generator, tell)
     found = _judge_known(predicted, triplets)
@@ -133,6 +136,7 @@ def hold_out(
         likelihood, curve = judge_probabilities(given[known], triplets[known])
 
     def of_sound_answers() -> Accuracy:
+        progress.expect(1 + n_steps - plan.n_fits)
         tell("what sound answers to these questions would give")
         d = estimator.n_components
         d = DIMENSIONS if isinstance(d, Iterable) else d  # where it is yet to be chosen

@@ -64,8 +64,13 @@ def beside_chance(
     >>> beside_chance(0.931, 0.004, 0.957)
     '93.1% ± 0.4% (chance 50%, ceiling 95.7%)'
     """
+    return f"{accuracy:.1%} ± {error:.1%} {levels(ceiling, chance)}"
+
+
+def levels(ceiling: float | None, chance: float = CHANCE) -> str:
+    """Write what an accuracy lies between."""
     most = "" if ceiling is None else f", ceiling {ceiling:.1%}"
-    return f"{accuracy:.1%} ± {error:.1%} (chance {chance:.0%}{most})"
+    return f"(chance {chance:.0%}{most})"
 
 
 def in_words(record: Mapping[str, Any], chance: float = CHANCE) -> str:

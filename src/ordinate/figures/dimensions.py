@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate._base.checks import check_number
-from ordinate.algorithms.dimension import DimensionChoice
+from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.evaluation.metrics import CHANCE
 from ordinate.figures.drawing import COLOURS, OTHER
 from ordinate.figures.panels import INK, MM
@@ -28,7 +28,8 @@ def plot_dimensions(found: Any, *, ceiling: float | None = None) -> "Figure":
     ----------
     found : DimensionChoice, or a fitted OrdinalEmbedding that chose its dimensions
     ceiling : float, optional
-        Accuracy that no map can exceed, such as people's agreement with each other allows.
+        Accuracy that no map can exceed; by default as found by how people agree with each other,
+        where questions were asked more than once.
 
     Returns
     -------
@@ -53,6 +54,7 @@ def plot_dimensions(found: Any, *, ceiling: float | None = None) -> "Figure":
             "found must come from choose_dimension, or be a fitted OrdinalEmbedding whose "
             f"n_components left a choice; got {found!r}"
         )
+    ceiling = choice.ceiling if ceiling is None else ceiling
     if ceiling is not None and check_number("ceiling", ceiling, least=CHANCE) > 1:
         raise ValueError(f"ceiling must be a share, at most 1; got {ceiling}")
     tried = choice.tried

@@ -49,6 +49,7 @@ def html_report(
     facts: Mapping[str, Any] | None = None,
     held_out: Mapping[str, Any] | None = None,
     calibration: Mapping[str, Any] | None = None,
+    ceiling: float | None = None,
     verdict: tuple[str, str, str] | None = None,
 ) -> str:
     """Make a report: one HTML file with an interactive map that opens in any browser, offline.
@@ -87,6 +88,8 @@ def html_report(
     calibration : mapping, optional
         What :class:`ordinate.metrics.Calibration` holds, of predictions of unseen answers, to draw
         a reliability curve: ``error``, and ``predicted``, ``observed`` and ``counts`` of each bin.
+    ceiling : float, optional
+        The accuracy that any map can reach at most, to show beside every accuracy.
     verdict : (severity, message, remedy), optional
         What a reader must know before seeing the map, in the form of a problem; shown at the top.
 
@@ -125,6 +128,7 @@ def html_report(
         "verdict": None if verdict is None else [str(part) for part in verdict],
         "held_out": None if held_out is None else _held_out(held_out),
         "calibration": None if calibration is None else _calibration(calibration),
+        "ceiling": _number(ceiling),
         "palette": {"colours": COLOURS, "markers": MARKERS, "grey": GREY, "other": OTHER},
     }
     return _fill(title, data)

@@ -14,8 +14,9 @@ import numpy as np
 
 from ordinate._base.memory import available_memory, in_words, memory_size
 from ordinate._base.messages import Message, Option, some
+from ordinate.data.columns import is_table
 from ordinate.data.labels import places
-from ordinate.data.triplets import Triplets, is_table, table_of
+from ordinate.data.triplets import Triplets, table_of
 from ordinate.files.formats.blocks import Blocks, open_blocks
 from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
@@ -256,7 +257,7 @@ def _too_large(stored: TripletFile) -> MemoryError:
             f"{stored.path} has {len(stored):,} rows, too many for a memory limit of "
             f"{in_words(stored.memory_limit)}, and all are needed at once here. Allow more, as in ",
             Option("memory_limit", enough),
-            ", or take fewer rows; fits of STE, GNMDS and LOE, and conversion to the fast layout, "
-            "take them block by block",
+            ", or take fewer rows; fits of most methods, and conversion to the fast layout, take "
+            "them block by block",
         )
     )

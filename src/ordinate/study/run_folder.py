@@ -13,14 +13,14 @@ import numpy as np
 
 from ordinate import __version__
 from ordinate._base.writing import DiskFullError, whole_file, write_json
-from ordinate.algorithms.dimension import DimensionChoice
+from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
 from ordinate.estimators.saving import write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
-from ordinate.evaluation.metrics import as_plain, three_way_in_words
+from ordinate.evaluation.metrics import as_plain, levels, three_way_in_words
 from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.plotting import plot_map, save
 from ordinate.figures.report import html_report
@@ -255,10 +255,11 @@ def _page(
     columns: dict[str, Any],
     labels: list[str],
 ) -> str:
+    ceiling = story.summary.ceiling
     facts = {
         "command": story.command,
         "method": f"{story.method}: {story.reason}",
-        **_chosen(analysis.model),
+        **_chosen(analysis.model, ceiling),
         **_by_dimension(analysis.model),
         **{f"setting: {name}": value for name, value in story.settings.items()},
         **{f"input: {name}": value for name, value in story.source.items()},
@@ -287,11 +288,12 @@ def _page(
         facts={name: str(value) for name, value in facts.items()},
         held_out=None if held_out is None else _headline(held_out),
         calibration=curve,
+        ceiling=ceiling,
         verdict=next(((p.severity, p.what, p.remedy) for p in analysis.problems), None),
     )
 
 
-def _chosen(model: Any) -> dict[str, str]:
+def _chosen(model: Any, ceiling: float | None) -> dict[str, str]:
     """What was chosen, and how well the best of what was tried predicts, in words."""
     choice = _choice(model)
     if choice is None:
@@ -299,7 +301,8 @@ def _chosen(model: Any) -> dict[str, str]:
     tried = {
         f"tried {k}": f"power {row['power']:g}, slope {row['slope']:g}, ridge "
         f"{row['regularization']:.3g}: log-likelihood {-row['loss']:.4f}, behind the best by "
-        f"{row['behind']:.4f} ± {row['error']:.4f}; accuracy {row['accuracy']:.1%}"
+        f"{row['behind']:.4f} ± {row['error']:.4f}; accuracy {row['accuracy']:.1%} "
+        f"{levels(ceiling)}"
         for k, row in enumerate(choice["tried"], start=1)
     }
     answers = ", ".join(f"{name} {value:.3g}" for name, value in choice["response"].items())
@@ -317,7 +320,8 @@ def _by_dimension(model: Any) -> dict[str, str]:
         return {}
     rows = {
         f"dimensions: {tried.n_components}": f"log-likelihood {tried.log_likelihood:.4f}, behind "
-        f"the best by {tried.behind:.4f} ± {tried.error:.4f}; accuracy {tried.accuracy:.1%}"
+        f"the best by {tried.behind:.4f} ± {tried.error:.4f}; accuracy {tried.accuracy:.1%} "
+        f"{levels(found.ceiling)}"
         for tried in found.tried
     }
     return {"dimensions": found.sentence, **rows}
@@ -327,8 +331,6 @@ def _headline(held_out: HeldOut) -> dict[str, Any]:
     """What the report says of held-out answers."""
     told: dict[str, Any] = {"accuracy": held_out.accuracy, "n_triplets": held_out.n_triplets}
     told["standard error"] = f"{held_out.error:.1%}"
-    if held_out.ceiling is not None:
-        told["ceiling"] = f"{held_out.ceiling.high:.1%}"
     if held_out.log_likelihood is not None:
         told["log-likelihood"] = f"{held_out.log_likelihood:.4f}"
     if held_out.three_way is not None:

@@ -45,6 +45,7 @@ function histogram(values, what) {
       svg("text", { class: name + "-text", y: top, ...place }, text));
   };
   upright(CHANCE, "chance", "chance 50%", 28);
+  if (known(data.ceiling)) upright(data.ceiling, "chance", `ceiling ${percent(data.ceiling)}`, 42);
   upright(mean, "mean", `mean ${percent(mean)}`, 12);
   const below = found.filter((v) => v <= CHANCE).length || "None";
   const text = `${count(found.length)} ${what}: accuracy from ${percent(least)} to ${percent(largest(found))}, mean ${besideChance(mean)}. ${below.toLocaleString("en-GB")} at or below chance.`;
@@ -52,13 +53,13 @@ function histogram(values, what) {
   return el("figure", {}, chart, el("figcaption", {}, text));
 }
 
-// An accuracy on the scale from 0 to 1, with chance marked.
+// An accuracy on the scale from 0 to 1, with chance and ceiling marked.
 function gauge(share) {
   const width = 150, x = (v) => v * width;
   return svg("svg", { class: "gauge", viewBox: `0 0 ${width} 26`, width, height: 26, role: "img", "aria-label": `accuracy ${besideChance(share)}` },
     svg("rect", { class: "track", x: 0, y: 2, width, height: 8 }),
     svg("rect", { class: "bars", x: 0, y: 2, width: x(share), height: 8 }),
-    svg("line", { class: "chance", x1: x(CHANCE), x2: x(CHANCE), y1: 0, y2: 13 }),
+    ...[CHANCE, data.ceiling].filter(known).map((v) => svg("line", { class: "chance", x1: x(v), x2: x(v), y1: 0, y2: 13 })),
     svg("text", { class: "chance-text", x: x(CHANCE), y: 24, "text-anchor": "middle" }, "chance 50%"));
 }
 

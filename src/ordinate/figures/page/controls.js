@@ -125,12 +125,12 @@ function numberLegend(column) {
   strip.style.background = `linear-gradient(90deg,${VIRIDIS.join(",")})`;
   const parts = low < high ? [text(low), strip, text(high)] : [entry([ramp(0), "o"], text(low), column.numbers.filter(known).length)];
   if (!column.isAccuracy) return parts;
-  if (low < CHANCE && CHANCE < high) {
-    const chance = el("span", { className: "chance" });
-    chance.style.left = `${(100 * (CHANCE - low)) / (high - low)}%`;
-    strip.append(chance);
+  for (const level of [CHANCE, data.ceiling].filter((v) => known(v) && low < v && v < high)) {
+    const mark = el("span", { className: "chance" });
+    mark.style.left = `${(100 * (level - low)) / (high - low)}%`;
+    strip.append(mark);
   }
-  return [...parts, el("span", { className: "note" }, "(chance 50%)")];
+  return [...parts, el("span", { className: "note" }, `(${LEVELS})`)];
 }
 
 function legend() {

@@ -64,7 +64,7 @@ function tiles() {
   const held = data.held_out, missing = n - placed.length;
   if (held) {
     const more = [...(held.n_triplets === undefined ? [] : [["triplets", count(held.n_triplets)]]), ...held.more];
-    const text = ["accuracy on held-out answers (chance 50%)", ...more.map(([name, value]) => `${name} ${value}`)].join("; ");
+    const text = [`accuracy on held-out answers (${LEVELS})`, ...more.map(([name, value]) => `${name} ${value}`)].join("; ");
     const value = el("span", { className: "with-gauge" }, percent(held.accuracy), known(held.accuracy) ? gauge(held.accuracy) : null);
     tile(value, text).className = "headline";
   }
@@ -75,14 +75,15 @@ function tiles() {
   if (grave) tile(count(grave), grave === 1 ? "problem in the data" : "problems in the data");
 }
 
+const ABOUT_CEILING = known(data.ceiling) ? " The ceiling is that of all answers together: some may lie above it." : "";
 function itemsSection() {
   const columns = [{ name: "item", value: (i) => data.labels[i], node: itemButton }];
   const numeric = (name, values, text) => columns.push({ name, value: (i) => values[i], text: (i) => text(values[i]), isNumber: true });
-  if (hasAccuracy) numeric("accuracy (chance 50%)", data.accuracy, percent);
+  if (hasAccuracy) numeric(`accuracy (${LEVELS})`, data.accuracy, percent);
   if (hasTriplets) numeric("triplets", data.triplets, count);
   for (const column of data.columns) columns.push({ name: column.name, value: (i) => (column.numbers ? column.numbers[i] : column.codes[i] < 0 ? null : column.names[column.codes[i]]), text: (i) => columnText(column, i), isNumber: Boolean(column.numbers) });
   if (data.raw_labels) columns.push({ name: "label", value: (i) => data.raw_labels[i], text: (i) => data.raw_labels[i] });
-  const title = hasAccuracy ? "Share of the triplets of an item that the map gets right; guessing gives 50%. Choose an item to see it on the map." : "Choose an item to see it on the map.";
+  const title = hasAccuracy ? `Share of the triplets of an item that the map gets right; guessing gives 50%.${ABOUT_CEILING} Choose an item to see it on the map.` : "Choose an item to see it on the map.";
   const list = table(columns, n, title, hasAccuracy ? 1 : 0, 20);
   list.className = "items";
   if (!hasAccuracy) { section("items", "Items", list); return; }
@@ -95,9 +96,9 @@ function participantsSection() {
   if (!people.length) return;
   const list = table([
     { name: "participant", value: (k) => people[k].participant, text: (k) => people[k].participant },
-    { name: "accuracy (chance 50%)", value: (k) => people[k].accuracy, text: (k) => percent(people[k].accuracy), isNumber: true },
+    { name: `accuracy (${LEVELS})`, value: (k) => people[k].accuracy, text: (k) => percent(people[k].accuracy), isNumber: true },
     { name: "triplets", value: (k) => people[k].triplets, text: (k) => count(people[k].triplets), isNumber: true },
-  ], people.length, "Share of a participant's triplets that the map agrees with. Near 50%, the answers may be guesses.", 1, 20);
+  ], people.length, `Share of a participant's triplets that the map agrees with. Near 50%, the answers may be guesses.${ABOUT_CEILING}`, 1, 20);
   section("participants", "Accuracy per participant", el("div", { className: "side" }, list, histogram(people.map((person) => person.accuracy), "participants")));
 }
 

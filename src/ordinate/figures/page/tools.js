@@ -24,7 +24,9 @@ const smallest = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
 const largest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 const CHANCE = 0.5; // the share of triplets that tossing a coin gets right
 const percent = (value) => (known(value) ? (100 * value).toFixed(1) + "%" : "unknown");
-const besideChance = (value) => (known(value) ? `${percent(value)} (chance 50%)` : "unknown");
+// What accuracy lies between: the ceiling, where it is known, is what any map can reach at most.
+const LEVELS = `chance 50%${known(data.ceiling) ? `, ceiling ${percent(data.ceiling)}` : ""}`;
+const besideChance = (value) => (known(value) ? `${percent(value)} (${LEVELS})` : "unknown");
 const count = (value) => (known(value) ? value.toLocaleString("en-GB") : "unknown");
 function number(value) {
   if (!known(value)) return "unknown";

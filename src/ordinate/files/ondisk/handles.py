@@ -12,6 +12,7 @@ import numpy as np
 from ordinate._base.checks import check_weights
 from ordinate._base.memory import memory_size
 from ordinate._base.threads import blocks, in_order, n_threads, sub_blocks
+from ordinate.data.folds import in_sample
 from ordinate.data.labels import label_array
 from ordinate.data.rows import bad_row
 from ordinate.data.triplets import Triplets
@@ -244,8 +245,7 @@ class TripletFile(ABC):
                 columns[name][part] = column
             self.buffers.give(block.rows)
         people = columns.pop("participant", None)
-        n_items = self.n_items if self._items is None else None
-        loaded = Triplets(rows, items=self._items, n_items=n_items, **columns)
+        loaded = self._table(rows, columns)
         if people is not None:
             labels = label_array(self.participants or ())
             if not 0 <= people.min() <= people.max() < len(labels):
@@ -255,6 +255,33 @@ class TripletFile(ABC):
                 )
             loaded.participant, loaded.participant_labels = people, labels
         return loaded
+
+    def sample(self, n_rows: int, seed: int) -> Triplets:
+        """Read a sample of whole answers, of about so many rows; participants stay behind.
+
+        Each row is an answer of its own where the file does not say which belong together.
+        """
+        names = [name for name in self.columns if name != "participant"]
+        found: list[list[np.ndarray]] = []
+        for block in self.blocks(whole=True):
+            answers = block.columns.get("answer")
+            if answers is None:
+                answers = np.arange(block.start, block.start + len(block.rows))
+            taken = in_sample(answers, n_rows / len(self), seed)
+            columns = [block.columns[name] for name in names]
+            found.append([column[taken] for column in (block.rows, *columns)])
+            self.buffers.give(block.rows)
+        rows, *columns = map(np.concatenate, zip(*found, strict=True))
+        if not len(rows):
+            raise ValueError(
+                f"a sample of {n_rows:,} of {len(self):,} rows holds no answer: answers of "
+                f"{self.path} have too many rows each. Raise the memory limit"
+            )
+        return self._table(rows.view(np.int32), dict(zip(names, columns, strict=True)))
+
+    def _table(self, rows: np.ndarray, columns: dict[str, np.ndarray]) -> Triplets:
+        n_items = self.n_items if self._items is None else None
+        return Triplets(rows, items=self._items, n_items=n_items, **columns)
 
 
 class GroupedTriplets(TripletFile):
