@@ -16,6 +16,7 @@ from ordinate.evaluation.metrics import align
 
 AGAIN = 100  # times that landmarks are recovered
 FEW = 500  # items from which; the error that more of them leave is smaller by the square root
+ROUNDS, MOST_NOISE = 3, 0.8
 BLOCK = 1 << 14  # items at a time
 
 
@@ -43,8 +44,25 @@ def landmark_covariances(
     shifts : ndarray, shape (l,)
     misfit : float
         Of the map: scores vary by so many times what their information says, if it is above 1.
-    recovery : {"lift", "edm"}
+    recovery : {"auto", "lift", "edm"}
+        How the landmarks were recovered, and are again.
     """
+    X, square = points, (points**2).sum()
+    for _ in range(ROUNDS):
+        found = _covariances(X, landmarks, scores, shifts, misfit, recovery)
+        share = min(np.trace(found, axis1=1, axis2=2).sum() / square, MOST_NOISE)
+        X = (1 - share) ** 0.5 * points
+    return found + share**2 * points[:, :, None] * points[:, None, :]
+
+
+def _covariances(
+    points: np.ndarray,
+    landmarks: np.ndarray,
+    scores: Scores,
+    shifts: np.ndarray,
+    misfit: float,
+    recovery: str,
+) -> np.ndarray:
     n, d = points.shape
     weight = scores.information / max(misfit, 1.0)
     weight[landmarks, np.arange(len(landmarks))] = 0

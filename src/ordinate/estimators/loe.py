@@ -174,7 +174,7 @@ class LOE(UncertainEmbedder):
             self.score_details_,
             self.shifts_,
             self.misfit_,
-            self.recovery_,
+            "lift" if self.recovery_ == "lift" else self.recovery,
         )
 
     def _kind(self, by: str) -> str:
