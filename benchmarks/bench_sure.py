@@ -43,8 +43,8 @@ if __name__ == "__main__":
     share = 10 if parser.parse_args().quick else 1
     heading("How sure a map is")
     print(
-        "| n | d | triplets | a pass, s | curvature, passes | scale, passes | covariances, passes | "
-        "memory, numbers per item and d^2 |\n|---|---|---|---|---|---|---|---|"
+        "| n | d | triplets | a pass, s | curvature, passes | scale, passes | covariances, "
+        "passes | memory, numbers per item and d^2 |\n|---|---|---|---|---|---|---|---|"
     )
     likelihood(100_000 // share, 2, 20)
     likelihood(20_000 // share, 5, 20)

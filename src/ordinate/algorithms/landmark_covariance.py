@@ -16,7 +16,9 @@ from ordinate.evaluation.metrics import align
 
 AGAIN = 100  # times that landmarks are recovered
 FEW = 500  # items from which; the error that more of them leave is smaller by the square root
-ROUNDS, MOST_NOISE = 3, 0.8
+ROUNDS = 3  # of finding how much of the map is noise, which takes its covariance
+MOST_NOISE = 0.8
+TINY = 1e-300
 BLOCK = 1 << 14  # items at a time
 
 
@@ -33,7 +35,8 @@ def landmark_covariances(
     An item x is where its scores R + s are closest to its squared distances to the landmarks z, by
     weighted least squares. With J = 2 (x - z) and w the scores' information over the misfit, its
     own error has the covariance H^-1, ``H = sum of w J J'``, and errors of s and z move it by
-    ``H^-1 sum of w J (ds + J dz)``.
+    ``H^-1 sum of w J (ds + J dz)``. As in :mod:`.covariance`, noise makes the map too large: all
+    this is at a map that is smaller by as much, and the share of noise adds an error of size.
 
     Parameters
     ----------
@@ -47,10 +50,12 @@ def landmark_covariances(
     recovery : {"auto", "lift", "edm"}
         How the landmarks were recovered, and are again.
     """
-    X, square = points, (points**2).sum()
+    X, seen = points, scores.n_compared.sum(axis=1) > 0
+    square = max((points**2).sum(), TINY)
     for _ in range(ROUNDS):
         found = _covariances(X, landmarks, scores, shifts, misfit, recovery)
-        share = min(np.trace(found, axis1=1, axis2=2).sum() / square, MOST_NOISE)
+        share = min(np.trace(found[seen], axis1=1, axis2=2).sum() / square, MOST_NOISE)
+        # Less what is noise, squared distances are as large as they should be.
         X = (1 - share) ** 0.5 * points
     return found + share**2 * points[:, :, None] * points[:, None, :]
 
@@ -63,6 +68,7 @@ def _covariances(
     misfit: float,
     recovery: str,
 ) -> np.ndarray:
+    """The same of a map without noise in its squared distances."""
     n, d = points.shape
     weight = scores.information / max(misfit, 1.0)
     weight[landmarks, np.arange(len(landmarks))] = 0

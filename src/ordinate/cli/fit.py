@@ -322,5 +322,7 @@ def report(
             )
         if held_out["three_way"]:
             shell.answer(f"held-out answers: {three_way_in_words(held_out)}")
+    if result["covariance"] is not None:
+        shell.answer(f"standard errors {result['covariance']}")
     written = [name for name in FILES if (folder / name).exists()]
     shell.answer(f"{folder}/: {', '.join(written)}")

@@ -17,8 +17,7 @@ from ordinate.algorithms.dimension import DimensionChoice
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
-from ordinate.estimators.saving import standard_errors, write_model
-from ordinate.estimators.uncertain import IN_WORDS
+from ordinate.estimators.saving import known_covariance, standard_errors, write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
 from ordinate.evaluation.metrics import as_plain, three_way_in_words
@@ -196,7 +195,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "n_passes": _number(getattr(model, "n_passes_", None)),
         "init": getattr(getattr(model, "init_", None), "name", None),
         "starts": [end._asdict() for end in getattr(model, "starts_", [])],
-        "covariance": _covariance_in_words(model),
+        "covariance": None if (known := known_covariance(model)) is None else known.in_words,
     }
     return {
         "ordinate": __version__,
@@ -229,12 +228,6 @@ def _choice(model: Any) -> dict[str, Any] | None:
         "n_triplets": model.n_chosen_by_,
         "tried": model.choice_,
     }
-
-
-def _covariance_in_words(model: Any) -> str | None:
-    """What the standard errors take for independent; None for a method that knows none."""
-    kind = getattr(model, "covariance_kind_", None)
-    return None if kind is None else f"by {kind}: {IN_WORDS[kind]}"
 
 
 def _dimension(model: Any) -> DimensionChoice | None:
