@@ -86,8 +86,8 @@ def cells(quick: bool) -> Iterator[tuple[int, int, int]]:
 def main(quick: bool, runs: int, only: str | None) -> None:
     """Print the table."""
     print(
-        "| model | n | d | answers per coordinate | 95 % ellipses hold | rms error over predicted | "
-        "runs | doubted |\n|---|---|---|---|---|---|---|---|"
+        "| model | n | d | answers per coordinate | 95 % ellipses hold | rms error over "
+        "predicted | runs | doubted |\n|---|---|---|---|---|---|---|---|"
     )
     for case in CASES if only is None else [case for case in CASES if case.name == only]:
         for n, d, each in cells(quick):

@@ -83,7 +83,8 @@ def covariances(
     diagonal = np.arange(points.shape[1])
     square = float((points**2).sum())
     noise = min(float(C[:, diagonal, diagonal].sum()) / square, 1.0) if square > 0 else 0.0
-    return C + noise**2 * points[:, :, None] * points[:, None, :]
+    C += noise**2 * points[:, :, None] * points[:, None, :]
+    return (C + C.swapaxes(1, 2)) / 2  # symmetric to the last digit
 
 
 def _inverse(F: np.ndarray, points: np.ndarray, regularization: float) -> np.ndarray:

@@ -57,7 +57,8 @@ def landmark_covariances(
         share = min(np.trace(found[seen], axis1=1, axis2=2).sum() / square, MOST_NOISE)
         # Less what is noise, squared distances are as large as they should be.
         X = (1 - share) ** 0.5 * points
-    return found + share**2 * points[:, :, None] * points[:, None, :]
+    found += share**2 * points[:, :, None] * points[:, None, :]
+    return (found + found.transpose(0, 2, 1)) / 2  # symmetric to the last digit
 
 
 def _covariances(

@@ -128,8 +128,8 @@ class UncertainEmbedder(Embedder):
         share = f"{noise:.0%} of" if noise < 1 else "all of"
         return (
             f"{share} the map's spread may be chance, and where that is more than "
-            f"{MOST_NOISE:.0%}, how much it is cannot be told either. It takes more answers, some "
-            "20 per item and dimension, or a ridge"
+            f"{MOST_NOISE:.0%}, how much it is cannot be told either. It takes more answers, or a "
+            "ridge"
         )
 
     def _prepare(self, X: Any, y: Any, device: Any = None) -> tuple[Any, int]:
