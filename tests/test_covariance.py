@@ -122,7 +122,8 @@ def test_rows_of_an_answer_are_not_independent():
     assert np.median(by_answer / by_row) > 1.1
     without = Triplets(triplets.rows, n_items=60)
     alone = ste(truth).fit(without)
-    assert np.trace(alone.covariance_, axis1=1, axis2=2) == pytest.approx(by_row, rel=0.05)
+    # Close: what is left out to find the scale is a row here, and an answer there.
+    assert np.trace(alone.covariance_, axis1=1, axis2=2) == pytest.approx(by_row, rel=0.12)
 
 
 def test_weights_count_votes(answers):
@@ -190,9 +191,10 @@ def test_answers_are_left_out_whole(weighted, answers):
 
 @WITH_TORCH
 def test_on_torch_too(answers):
-    from ordinate._base.device import TORCH_CPU
+    import torch
 
-    model = STE(init=sample_points(30, random_state=0), device=TORCH_CPU).fit(answers)
+    device = torch.device("cpu")
+    model = STE(init=sample_points(30, random_state=0), device=device).fit(answers)
     on_cpu = STE(init=model.embedding_).fit(answers)
     assert model.covariance_ == pytest.approx(on_cpu.covariance_, rel=0.02, abs=1e-4)
 
