@@ -31,7 +31,13 @@ def laid_over(
 def odd_one_out(truth: np.ndarray, n_answers: int, seed: int) -> Triplets:
     """Answers that pick a pair of three with probability in proportion to exp(-distance^2)."""
     rng = np.random.default_rng(seed)
-    three = rng.permuted(np.tile(np.arange(len(truth)), (n_answers, 1)), axis=1)[:, :3]
+    n = len(truth)
+    i, j, k = (rng.integers(n - left, size=n_answers) for left in range(3))
+    j += j >= i  # all different: the second of the n - 1 others, the third of the n - 2
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    k += k >= low
+    k += k >= high
+    three = np.column_stack([i, j, k])
     pairs = three[:, [1, 2, 0]], three[:, [2, 0, 1]]  # the pair without the first, second, third
     away = ((truth[pairs[0]] - truth[pairs[1]]) ** 2).sum(axis=2)
     odd = (rng.gumbel(size=away.shape) - away).argmax(axis=1)[:, None]
