@@ -26,7 +26,7 @@ from ordinate.cli.maps import (
 
 FILES = (
     *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
-    *("model.json", "report.html", "run.json"),
+    *("covariance.npy", "model.json", "report.html", "run.json"),
 )
 AROUND = 4  # stages: reading before the fits; figure, report and record after them
 
@@ -332,5 +332,7 @@ def report(
             )
         if held_out["three_way"]:
             shell.answer(f"held-out answers: {three_way_in_words(held_out)}")
+    if result["covariance"] is not None:
+        shell.answer(f"standard errors {result['covariance']}")
     written = [name for name in FILES if (folder / name).exists()]
     shell.answer(f"{folder}/: {', '.join(written)}")

@@ -12,15 +12,17 @@ from ordinate._base.checks import check_choice, check_regularization
 from ordinate._base.messages import some
 from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
+from ordinate.algorithms.landmark_covariance import landmark_covariances
 from ordinate.algorithms.scaling import principal_axes
-from ordinate.estimators.base import Embedder
+from ordinate.estimators.uncertain import UncertainEmbedder
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
+ENOUGH = 5  # comparisons per score and dimension from which its variance is known
 LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
 ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
 
-class LOE(Embedder):
+class LOE(UncertainEmbedder):
     """Landmark ordinal embedding: a map from comparisons with landmarks, in linear time.
 
     Ranks all items by their distance to each landmark, from noisy comparisons, and finds the map
@@ -165,6 +167,35 @@ class LOE(Embedder):
         )
         self._warn(triplets)
         return self
+
+    def _covariances(self, by: str) -> np.ndarray:
+        return landmark_covariances(
+            np.nan_to_num(self.embedding_),
+            self.landmarks_,
+            self.score_details_,
+            self.shifts_,
+            self.misfit_,
+            "lift" if self.recovery_ == "lift" else self.recovery,
+        )
+
+    def _kind(self, by: str) -> str:
+        return "score"
+
+    def _doubt(self, covariance: np.ndarray) -> str | None:
+        if self.recovery_ != "lift":
+            return (
+                f"there are too few items beside the {len(self.landmarks_)} landmarks, or they do "
+                "not fit the scores: the landmarks' error cannot be told. Fewer landmarks help, or "
+                "STE"
+            )
+        details, d = self.score_details_, self.embedding_.shape[1]
+        each = float(details.n_compared.sum() / (details.n_compared > 0).sum())
+        if each < ENOUGH * d:
+            return (
+                f"a score comes from {each:.1f} comparisons on average, and it takes {ENOUGH * d} "
+                f"in {d} dimensions: ask more, or fewer landmarks, or take STE"
+            )
+        return super()._doubt(covariance)
 
     def _warn(self, triplets: Any) -> None:
         """Say what was left out or went wrong."""

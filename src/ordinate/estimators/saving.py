@@ -1,11 +1,13 @@
 """Fitted models as folders that other programs open too: a JSON file and a CSV table, no pickles.
 
 model.json      a schema number, the method, its parameters and what the fit found
-embedding.csv   label, dim1, dim2, ...: the map
+embedding.csv   label, dim1, dim2, ...: the map; se1, se2, ...: standard errors of the coordinates
+covariance.npy  each item's covariance (n, d, d), of methods that know how sure a map is
 """
 
 import json
 import os
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from ordinate import __version__
-from ordinate._base.writing import whole_folder, write_json
+from ordinate._base.writing import whole_file, whole_folder, write_json
 from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.estimators.base import Embedder
+from ordinate.estimators.uncertain import IN_WORDS, Covariance, UncertainEmbedder
 from ordinate.files.maps import read_map, write_map
 
 SCHEMA = 1
-MODEL, MAP = "model.json", "embedding.csv"
+MODEL, MAP, COVARIANCE = "model.json", "embedding.csv", "covariance.npy"
 # The map is a table of its own; longer arrays than this are no summary of a fit.
 IN_THE_TABLE, LONGEST = ("embedding_", "items_"), 10_000
 RECORDS = {"dimension_": DimensionChoice}  # what is kept as a dict, and made of it again
@@ -27,13 +30,46 @@ RECORDS = {"dimension_": DimensionChoice}  # what is kept as a dict, and made of
 
 def save(model: Embedder, folder: str | os.PathLike, *, force: bool = False) -> None:
     """Write a fitted model to a folder; see :meth:`Embedder.save`."""
+    known = known_covariance(model)
     with whole_folder(folder, force=force) as new:
-        write_map(new / MAP, model.items_, model.embedding_, {})
-        write_model(new / MODEL, model)
+        write_map(new / MAP, model.items_, model.embedding_, standard_errors(known))
+        write_model(new / MODEL, model, known)
 
 
-def write_model(path: Path, model: Embedder) -> None:
-    """Write ``model.json``, beside which the table of the map belongs."""
+def known_covariance(model: Embedder) -> Covariance | None:
+    """What is known of how sure a map is, if the method tells and its answers are still there.
+
+    No map is lost because that cannot be computed: a warning says so.
+    """
+    if (
+        not isinstance(model, UncertainEmbedder)
+        or not {"_covariance", "_data"} & vars(model).keys()
+    ):
+        return None
+    try:
+        return model._known_covariance()
+    except (MemoryError, OSError, ArithmeticError, np.linalg.LinAlgError) as error:
+        warnings.warn(
+            f"how sure the map is could not be computed, and is not saved: {error}",
+            UserWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def standard_errors(known: Covariance | None) -> dict[str, np.ndarray]:
+    """Columns se1, se2, ... of a map's table; none where they are not known."""
+    if known is None:
+        return {}
+    errors = np.sqrt(np.diagonal(known.values, axis1=1, axis2=2))
+    return {f"se{k}": column for k, column in enumerate(errors.T, start=1)}
+
+
+def write_model(path: Path, model: Embedder, known: Covariance | None = None) -> None:
+    """Write ``model.json``, beside which the table of the map belongs, and the covariance."""
+    if known is not None:
+        with whole_file(path.with_name(COVARIANCE)) as partial, partial.open("wb") as file:
+            np.save(file, known.values)
     fitted = {name: value for name, value in vars(model).items() if name.endswith("_")}
     parameters, no_parameters = _plain(model.get_params(deep=False))
     found, not_found = _plain({k: v for k, v in fitted.items() if k not in IN_THE_TABLE})
@@ -44,6 +80,7 @@ def write_model(path: Path, model: Embedder) -> None:
         "parameters": parameters,
         "labels": _kind(model.items_),
         "shape": list(model.embedding_.shape),
+        "covariance": None if known is None else {"by": known.kind, "doubt": known.doubt},
         "fitted": found,
         "not_kept": sorted(no_parameters + not_found),
     }
@@ -113,6 +150,9 @@ def load(folder: str | os.PathLike) -> Embedder:
             numbers = isinstance(value, list) and not any(isinstance(v, dict) for v in value)
             setattr(model, name, np.array(value) if numbers else value)
         model.items_ = _labels(table.labels, record["labels"])
+        by = dict(record.get("covariance") or {})
+        if by and not (by["by"] in IN_WORDS and isinstance(by["doubt"], (str, type(None)))):
+            raise ValueError(f"there is no covariance by {by['by']!r}")
         if record["shape"] != list(table.points.shape):
             raise ValueError(
                 f"it says that the map is {record['shape']}, items and dimensions, but {MAP} has "
@@ -121,7 +161,26 @@ def load(folder: str | os.PathLike) -> Embedder:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{folder / MODEL} is no model: {error}") from error
     model.embedding_ = table.points
+    if isinstance(model, UncertainEmbedder) and by:
+        values = _covariance(folder / COVARIANCE, *table.points.shape)
+        model._covariance = Covariance(values, by["by"], by["doubt"])
     return model
+
+
+def _covariance(path: Path, n_items: int, n_components: int) -> np.ndarray:
+    """Read what was saved of a map of this size."""
+    try:
+        found = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+    shape = (n_items, n_components, n_components)
+    if not isinstance(found, np.ndarray) or found.dtype.kind != "f" or found.shape != shape:
+        raise ValueError(
+            f"{path} must hold numbers of shape {shape}, a covariance for each item of the map; it "
+            f"holds {getattr(found, 'dtype', 'several arrays')} of shape "
+            f"{getattr(found, 'shape', 'unknown')}"
+        )
+    return found
 
 
 def _plain(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -17,7 +17,7 @@ from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
-from ordinate.estimators.saving import write_model
+from ordinate.estimators.saving import known_covariance, standard_errors, write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
 from ordinate.evaluation.metrics import as_plain, levels, three_way_in_words
@@ -105,7 +105,9 @@ def write_run(
     """
     model = analysis.model
     labels = [str(label) for label in model.items_]
+    known = known_covariance(model)
     columns: dict[str, Any] = {
+        **standard_errors(known),
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
     }
@@ -113,7 +115,7 @@ def write_run(
     named = {} if appearance.names is None else {"name": appearance.names}
     more = columns | named | dict(appearance.columns)
     write_map(folder / "embedding.csv", labels, model.embedding_, more, defuse=defuse)
-    write_model(folder / "model.json", model)
+    write_model(folder / "model.json", model, known)
 
     def draw(appearance: Appearance) -> None:
         figure = plot_map(
@@ -194,6 +196,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "n_passes": _number(getattr(model, "n_passes_", None)),
         "init": getattr(getattr(model, "init_", None), "name", None),
         "starts": [end._asdict() for end in getattr(model, "starts_", [])],
+        "covariance": None if (known := vars(model).get("_covariance")) is None else known.in_words,
     }
     return {
         "ordinate": __version__,
@@ -361,7 +364,7 @@ def _start_problems(analysis: Analysis) -> list[Problem]:
 
 def _free_name(name: str) -> str:
     """Return a name for a column of items that none of ours has."""
-    ours = name in ("label", "name", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
+    ours = name in ("label", "name", "triplets", "accuracy") or re.fullmatch(r"(dim|se)\d+", name)
     return f"items_{name}" if ours else name
 
 
