@@ -34,16 +34,19 @@ from ordinate.passes.triplets import collapsed
 MOST_ITEMS = 2000  # of maps whose starts race on all rows; others race on a small sample, if at all
 MOST_STARTS = 13
 MOST_LIFTS = 50
-AGREEING = 3  # starts that end alike, of several kinds: more would, too
+AGREEING = 4  # starts that end alike, of several kinds: more would, too
 RACE = 100  # triplets per coordinate of the sample that starts race on
 RACE_LEAST = 20_000  # triplets of it
 SCALE_ROWS = 2000  # triplets that tell the scale of a start that races
 SCREEN_ROWS = 4000  # triplets that tell which of several maps to descend from first
-ROUGH, CLOSE = 1e-1, 1e-3  # tol on the way down from more dimensions, and at the end of a race
+# tol on the way down from more dimensions, and at most at the end; a hinge's curvature tells less.
+ROUGH, CLOSE = 1e-1, 1e-2
+ROUGH_HINGED, CLOSE_HINGED = 1e-2, 1e-3
+CLOSEST = 1e-4
 ABOVE = 3  # dimensions more than wanted that a descent begins with
-FINALISTS = 2  # maps of a sample that go on to all triplets
 # Costs up to the last start, recombination and lift, over a plain descent's.
-STARTING, RECOMBINING, LIFTING = 3.5, 5.0, 6.5
+STARTING, RECOMBINING, LIFTING = 3.5, 6.0, 7.0
+AT_MOST = 7.5  # the same, at which a descent is given up
 STEP = 10_000  # triplets that are read in the time that a step takes beside reading
 MOST_COLLAPSED = 300_000  # triplets that are sorted to find equal ones
 LIFT = 0.3  # spread of items along a new dimension, over that of the map
@@ -55,6 +58,7 @@ MOST_ON_SAMPLE = 10
 SAMPLE_LEAST = 10_000  # triplets of it
 SAMPLE_ROWS = 100_000  # of all samples together
 JURY = 16  # times as many triplets decide
+ON_SAMPLE = 1e-2  # tol there
 MATTERS = 1e-3  # of the loss
 
 
@@ -150,7 +154,7 @@ class Race:
     store : MemoryTriplets
     loss : Loss
     generator : Generator
-    regularization : float
+    regularization, tol : float
     max_iter : int
         Of each descent.
     """
@@ -162,15 +166,19 @@ class Race:
         generator: np.random.Generator,
         *,
         regularization: float,
+        tol: float,
         max_iter: int,
     ) -> None:
         self.original = store  # whose passes count
         self.store = collapsed(store) if len(store) <= MOST_COLLAPSED else store
         self.loss, self.generator = loss, generator
         self.ridge = regularization / store.total
-        self.max_iter = max_iter
+        self.tol, self.max_iter = tol, max_iter
         # A row that stands for several counts as one where a descent decides when to stop.
         self.strict = weight_unit(self.original) / weight_unit(self.store)
+        hinged = not loss.is_likelihood
+        self.rough = ROUGH_HINGED if hinged else ROUGH
+        self.close = CLOSE_HINGED if hinged else CLOSE
         self.n_steps, self.plain = 0, 0.0
 
     def run(self, first: Start) -> tuple[Start, list[Ending]]:
@@ -185,7 +193,7 @@ class Race:
         points = beside(field.counts, first.points)
         points = best_scale(self.original, self.loss, points) * points
         before = self._cost
-        names, found = [first.name], [self._descend(field, points, CLOSE)]
+        names, found = [first.name], [self._descend(field, points, self.tol)]
         steps = STEP * found[0].n_iter
         reading = self._cost - before - steps
         self.plain = before + reading * len(self.original) / len(field) + steps
@@ -195,22 +203,19 @@ class Race:
             names.append(name)
             found.append(self._from(field, start(), d))
         ranked = _ranked(list(zip(names, found, strict=True)))
-        if field is not self.store and ranked[0][1] is found[0]:
-            # A sample's optimum may be out of the way for a start found from all triplets.
-            ranked[0] = (first.name, found[0]._replace(points=points))
-        if not self._settled(found):
-            ranked = [self._improved(ranked, [f.points for f in found])]
         name, best = ranked[0]
-        ended = endings(names, found, found[0].points if best.points is points else best.points)
-        return Start(name, best.points, first.gap if name == first.name else np.nan), ended
+        if not self._settled(found):
+            ended = [(name, best)]
+            if field is not self.store:
+                # A sample's optimum may be out of the way for a start found from all triplets.
+                begun = [(first.name, points), (name, best.points)]
+                ended = [(kind, self._close(self.store, begin)) for kind, begin in begun]
+            name, best = self._improved(*_ranked(ended)[0], [f.points for f in found])
+        told = endings(names, found, best.points)
+        return Start(name, best.points, first.gap if name == first.name else np.nan), told
 
-    def _improved(
-        self, ranked: list[tuple[str, Found]], others: list[np.ndarray]
-    ) -> tuple[str, Found]:
-        """Descend from the best on all triplets, and try to leave the optimum found there."""
-        finalists = _distinct(ranked)[:FINALISTS]
-        ended = [(name, self._descend(self.store, f.points, CLOSE)) for name, f in finalists]
-        name, best = _ranked(ended)[0]
+    def _improved(self, name: str, best: Found, others: list[np.ndarray]) -> tuple[str, Found]:
+        """Try to leave an optimum, on all triplets."""
         recombined = self._recombine(best, others)
         lifted = self._lift(recombined)
         if lifted is not best:
@@ -229,18 +234,18 @@ class Race:
         """Put groups of items where other maps have them, as long as that lowers the loss."""
         screen, tried = self.store.sample(SCREEN_ROWS), set()
         while True:
-            children = []
-            for other in others:
-                for items, child in recombined(best.points, other):
-                    place = np.rint(child[items].mean(axis=0) / best.points.std()).astype(int)
-                    key = (items.tobytes(), place.tobytes())
-                    if key not in tried:
-                        children.append((screen.loss(child, self.loss)[0], key, child))
-            for _, key, child in sorted(children, key=lambda one: one[0]):
+            children = [
+                (screen.loss(child, self.loss)[0], items.tobytes(), child)
+                for other in others
+                for items, child in recombined(best.points, other)
+            ]
+            for _, items, child in sorted(children, key=lambda one: one[0]):
                 if self._costs_more(RECOMBINING):
                     return best
-                tried.add(key)
-                found = self._descend(self.store, child, CLOSE)
+                if items in tried:
+                    continue
+                tried.add(items)
+                found = self._close(self.store, child)
                 if _lower(found, best):
                     best = found
                     break
@@ -287,17 +292,22 @@ class Race:
         """Descend from a start of d or more dimensions; the weakest axis is dropped each time."""
         points = best_scale(field.sample(SCALE_ROWS), self.loss, points) * points
         while points.shape[1] > d:
-            points = principal_axes(self._descend(field, points, ROUGH).points)[:, :-1]
-        return self._descend(field, points, CLOSE)
+            points = principal_axes(self._descend(field, points, self.rough).points)[:, :-1]
+        return self._close(field, points)
 
     def _lifted(self, points: np.ndarray) -> Found:
         """Descend from a map by way of another dimension, with items at random along it."""
         n, d = points.shape
         spread = LIFT * float((points - points.mean(axis=0)).std())
         along = beside(points, spread * self.generator.normal(size=(n, 1)))
-        higher = self._descend(self.store, namespace(points).hstack([points, along]), ROUGH)
+        higher = self._descend(self.store, namespace(points).hstack([points, along]), self.rough)
         dropped = principal_axes(higher.points)[:, :d]
-        return self._descend(self.store, dropped, CLOSE)
+        return self._close(self.store, dropped)
+
+    def _close(self, field: TripletStore, points: np.ndarray) -> Found:
+        """Descend until about a quarter of what counts as no difference is left to be gained."""
+        tol = ALIKE / 2 * field.total / math.prod(points.shape)
+        return self._descend(field, points, float(np.clip(tol, CLOSEST, self.close)))
 
     def _descend(
         self, field: TripletStore, points: np.ndarray, tol: float, loss: Loss | None = None
@@ -309,6 +319,7 @@ class Race:
             regularization=self.ridge * field.total,
             tol=tol * self.strict,
             max_iter=self.max_iter,
+            watch=lambda *_: self.plain > 0 and self._costs_more(AT_MOST),
         )
         self.n_steps += found.n_iter
         return found
@@ -350,7 +361,7 @@ def race_on_sample(
     ridge = options["regularization"] / store.total
     short = {
         "regularization": ridge * sample.total,
-        "tol": max(options["tol"], ROUGH),
+        "tol": max(options["tol"], ON_SAMPLE),
         "max_iter": min(options["max_iter"], 100),
     }
 
@@ -364,7 +375,7 @@ def race_on_sample(
     best = int(np.argmin(values))
     # The first stays unless another is lower by more than races leave to be gained, and enough to
     # matter.
-    if values[0] <= values[best] + max(ROUGH * size / len(sample), MATTERS * values[best]):
+    if values[0] <= values[best] + max(ON_SAMPLE * size / len(sample), MATTERS * values[best]):
         best = 0
     winner = Start(starts[best].name, on_host(found[best].points)) if best else starts[0]
     return winner, endings([start.name for start in starts], found)
@@ -383,12 +394,3 @@ def _ranked(ended: list[tuple[str, Found]]) -> list[tuple[str, Found]]:
     """Sort endings by their loss; those like the best come first, in the order they had."""
     lowest = min(map(_value, ended))
     return sorted(ended, key=lambda one: max(_value(one), lowest + ALIKE))
-
-
-def _distinct(ranked: list[tuple[str, Found]]) -> list[tuple[str, Found]]:
-    """Those of several endings, the best first, that are not like one before."""
-    kept: list[tuple[str, Found]] = []
-    for one in ranked:
-        if all(_value(one) - _value(other) > ALIKE for other in kept):
-            kept.append(one)
-    return kept

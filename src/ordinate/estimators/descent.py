@@ -235,13 +235,7 @@ class GradientEmbedder(Embedder):
         """Let starts race, where that costs little, and descend from the best."""
         watch = self._make_watch(store)
         if isinstance(store, MemoryTriplets) and is_small(store):
-            race = Race(
-                store,
-                loss,
-                generator,
-                regularization=options["regularization"],
-                max_iter=options["max_iter"],
-            )
+            race = Race(store, loss, generator, **options)
             start, self.starts_ = race.run(first)
             solver = "blocks" if self.solver == "auto" else self.solver
             return start, SOLVERS[solver](store, loss, start.points, watch=watch, **options)
