@@ -68,8 +68,8 @@ class Start(NamedTuple):
     Attributes
     ----------
     name : str
-        "spectral", "loe", "random", "ste" (STE's map), "more dimensions", "lifted" (from another
-        start's map, by way of another dimension) or "given".
+        "spectral", "loe", "random", "ste" (STE's map), "more dimensions", "recombined" (of several
+        starts' maps), "lifted" (from another start's map, by way of another dimension) or "given".
     points : ndarray, shape (n_items, n_components)
         Of the winner of a race, where the descent on all triplets began.
     gap : float
@@ -92,8 +92,8 @@ class Ending(NamedTuple):
     loss : float
         Per answer, with the ridge; on the sample if starts raced on one.
     distance : float
-        From the best start's map, over its size: 0 if they are the same up to their position,
-        orientation and scale, 1 if they have nothing in common.
+        From the map found, over its size: 0 if they are the same up to their position, orientation
+        and scale, 1 if they have nothing in common.
     """
 
     name: str
