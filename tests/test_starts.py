@@ -39,7 +39,7 @@ def test_the_race_ends_as_low_as_many_starts(rugged, method):
     model = method(random_state=0).fit(rugged)
     scale = np.median(random)
     assert model.loss_ < min(random) + 1e-3 * scale
-    assert len(model.starts_) > 3
+    assert len(model.starts_) >= 3
     if model.init_.name not in ("lifted", "recombined"):
         assert min(end.distance for end in model.starts_) < 0.05
     assert [end.loss for end in model.starts_] == sorted(end.loss for end in model.starts_)

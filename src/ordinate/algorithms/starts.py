@@ -306,7 +306,8 @@ class Race:
 
     def _close(self, field: TripletStore, points: np.ndarray) -> Found:
         """Descend until about a quarter of what counts as no difference is left to be gained."""
-        tol = ALIKE / 2 * field.total / math.prod(points.shape)
+        n_answers = len(self.original) * field.total / self.original.total
+        tol = ALIKE / 2 * n_answers / math.prod(points.shape)
         return self._descend(field, points, float(np.clip(tol, CLOSEST, self.close)))
 
     def _descend(
