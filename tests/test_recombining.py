@@ -62,7 +62,7 @@ def test_groups_are_items_that_lie_elsewhere_together(groups):
     assert set(found) == {tuple(range(8)), (40,)}
     child = found[tuple(range(8))]
     assert child[8:] == pytest.approx(points[8:])
-    assert child[:8] == pytest.approx(points[:8] + [-4, 3], abs=1)
+    assert child[:8] == pytest.approx(points[:8] + np.array([-4, 3]), abs=1)
     assert not list(recombined(points, points))
     # More than half of the items lie elsewhere: another map altogether.
     assert not list(recombined(points, np.random.default_rng(5).normal(size=points.shape)))
