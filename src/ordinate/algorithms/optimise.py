@@ -151,6 +151,9 @@ def minimise(
         if step % REFRESH == 0:
             scale = len(store) / len(sample) / unit
             inverse, chance = block_inverse(sample, scale, loss, points, regularization / unit)
+            if loss.is_likelihood:
+                # Answers that a map has quite wrong would pass as chance, however many.
+                chance = min(chance, math.prod(points.shape))
         direction = -two_loop(gradient, inverse, memory)
         decrement = -dot(gradient, direction)
         left = decrement / max(tol * chance, TINY)

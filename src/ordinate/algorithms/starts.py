@@ -9,8 +9,9 @@ Losses over maps have local optima, and no kind of start is best everywhere. So 
 - points at random, in d + 2 dimensions or in d.
 
 For a likelihood they race on a sample of the triplets. A hinge fits a sample without telling much
-about all triplets, and needs them all. The best then try to leave their optimum by way of another
-dimension: items move apart along it, and it is dropped again.
+about all triplets, and needs them all. The race is over where the first few end alike. Else the
+best map takes over from the others what they have better (:mod:`.recombining`), and then tries to
+leave its optimum by way of another dimension: items move apart along it, and it is dropped again.
 """
 
 import math
@@ -21,6 +22,7 @@ import numpy as np
 
 from ordinate._base.arrays import beside, dot, namespace, on_host
 from ordinate.algorithms.optimise import Found, minimise, weight_unit
+from ordinate.algorithms.recombining import recombined
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.evaluation.metrics import procrustes_error
@@ -29,19 +31,24 @@ from ordinate.kernels.losses import Loss
 from ordinate.passes import MemoryTriplets, TripletStore
 from ordinate.passes.triplets import collapsed
 
-MOST_ITEMS = 1000  # of maps whose starts race on all rows; others race on a small sample, if at all
+MOST_ITEMS = 2000  # of maps whose starts race on all rows; others race on a small sample, if at all
 MOST_STARTS = 13
-MOST_LIFTS = 20
-AGREEING = 8  # starts that end alike, of several kinds: more would, too
+MOST_LIFTS = 50
+AGREEING = 4  # starts that end alike, of several kinds: more would, too
 RACE = 100  # triplets per coordinate of the sample that starts race on
 RACE_LEAST = 20_000  # triplets of it
 SCALE_ROWS = 2000  # triplets that tell the scale of a start that races
-ROUGH, CLOSE = 1e-2, 1e-3  # tol on the way down from more dimensions, and at the end of a race
+SCREEN_ROWS = 4000  # triplets that tell which of several maps to descend from first
+# tol on the way down from more dimensions, and at most at the end; a hinge's curvature tells less.
+ROUGH, CLOSE = 1e-1, 1e-2
+ROUGH_HINGED, CLOSE_HINGED = 1e-2, 1e-3
+CLOSEST = 1e-4
 ABOVE = 3  # dimensions more than wanted that a descent begins with
-FINALISTS = 3  # maps of a sample that go on to all triplets
-STARTING, LIFTING = 5.0, 8.0  # passes up to the last start, and lift, over a plain descent's
-READ = 6_000_000  # triplets that a race reads beside, at most
-MOST_ROWS, MOST_HINGED = 50_000, 300_000  # triplets that likelihoods, and hinges, may race on
+# Costs up to the last start, recombination and lift, over a plain descent's.
+STARTING, RECOMBINING, LIFTING = 3.5, 6.0, 7.0
+AT_MOST = 7.5  # the same, at which a descent is given up
+STEP = 10_000  # triplets that are read in the time that a step takes beside reading
+MOST_COLLAPSED = 300_000  # triplets that are sorted to find equal ones
 LIFT = 0.3  # spread of items along a new dimension, over that of the map
 ALIKE = 2e-5  # difference of losses per answer that counts as none
 SAME = 0.25  # distance of two maps, over their size, up to which they show the same
@@ -51,6 +58,7 @@ MOST_ON_SAMPLE = 10
 SAMPLE_LEAST = 10_000  # triplets of it
 SAMPLE_ROWS = 100_000  # of all samples together
 JURY = 16  # times as many triplets decide
+ON_SAMPLE = 1e-2  # tol there
 MATTERS = 1e-3  # of the loss
 
 
@@ -60,8 +68,8 @@ class Start(NamedTuple):
     Attributes
     ----------
     name : str
-        "spectral", "loe", "random", "ste" (STE's map), "more dimensions", "lifted" (from another
-        start's map, by way of another dimension) or "given".
+        "spectral", "loe", "random", "ste" (STE's map), "more dimensions", "recombined" (of several
+        starts' maps), "lifted" (from another start's map, by way of another dimension) or "given".
     points : ndarray, shape (n_items, n_components)
         Of the winner of a race, where the descent on all triplets began.
     gap : float
@@ -84,8 +92,8 @@ class Ending(NamedTuple):
     loss : float
         Per answer, with the ridge; on the sample if starts raced on one.
     distance : float
-        From the best start's map, over its size: 0 if they are the same up to their position,
-        orientation and scale, 1 if they have nothing in common.
+        From the map found, over its size: 0 if they are the same up to their position, orientation
+        and scale, 1 if they have nothing in common.
     """
 
     name: str
@@ -98,10 +106,10 @@ class Ending(NamedTuple):
         return self.distance <= SAME
 
 
-def endings(names: list[str], found: list[Found]) -> list[Ending]:
-    """Compare where starts ended; the best comes first."""
+def endings(names: list[str], found: list[Found], best: np.ndarray | None = None) -> list[Ending]:
+    """Compare where starts ended, with the best map of theirs or another; the best comes first."""
     order = np.argsort([f.history[-1] for f in found], kind="stable")
-    best = on_host(found[order[0]].points)
+    best = on_host(found[order[0]].points if best is None else best)
     return [
         Ending(
             names[k],
@@ -146,7 +154,7 @@ class Race:
     store : MemoryTriplets
     loss : Loss
     generator : Generator
-    regularization : float
+    regularization, tol : float
     max_iter : int
         Of each descent.
     """
@@ -158,63 +166,101 @@ class Race:
         generator: np.random.Generator,
         *,
         regularization: float,
+        tol: float,
         max_iter: int,
     ) -> None:
         self.original = store  # whose passes count
-        self.store = collapsed(store) if len(store) <= MOST_HINGED else store
+        self.store = collapsed(store) if len(store) <= MOST_COLLAPSED else store
         self.loss, self.generator = loss, generator
         self.ridge = regularization / store.total
-        self.max_iter = max_iter
+        self.tol, self.max_iter = tol, max_iter
         # A row that stands for several counts as one where a descent decides when to stop.
         self.strict = weight_unit(self.original) / weight_unit(self.store)
+        hinged = not loss.is_likelihood
+        self.rough = ROUGH_HINGED if hinged else ROUGH
+        self.close = CLOSE_HINGED if hinged else CLOSE
+        self.n_steps, self.plain = 0, 0.0
 
     def run(self, first: Start) -> tuple[Start, list[Ending]]:
         """Let starts race, and return the winner and where each ended.
 
-        The best go on to all triplets, and the winner is lifted.
+        Where they do not agree, the best go on to all triplets, and the winner is improved.
         """
         d = first.points.shape[1]
         field = self.store
         if self.loss.is_likelihood:
-            field = self.store.sample(_n_racing(math.prod(first.points.shape)))
-        before = self.original.n_passes
+            field = self.store.sample(max(RACE * math.prod(first.points.shape), RACE_LEAST))
         points = beside(field.counts, first.points)
-        scale = best_scale(self.original, self.loss, points)
-        points = scale * points
-        names, found = [first.name], [self._descend(field, points, CLOSE)]
-        plain = before + (self.original.n_passes - before) * len(self.original) / len(field)
-
-        def costs_more(times: float) -> bool:
-            more = times / LIFTING * READ / len(self.original)
-            return self.original.n_passes > min(times * plain, plain + more)
-
+        points = best_scale(self.original, self.loss, points) * points
+        before = self._cost
+        names, found = [first.name], [self._descend(field, points, self.tol)]
+        steps = STEP * found[0].n_iter
+        reading = self._cost - before - steps
+        self.plain = before + reading * len(self.original) / len(field) + steps
         for name, start in self._others(field, d):
-            if len(found) >= MOST_STARTS or self._n_alike(found) >= AGREEING:
-                break
-            if costs_more(STARTING):
+            if self._settled(found) or len(found) >= MOST_STARTS or self._costs_more(STARTING):
                 break
             names.append(name)
             found.append(self._from(field, start(), d))
-        ended = endings(names, found)
-        settled = self._n_alike(found) >= AGREEING
         ranked = _ranked(list(zip(names, found, strict=True)))
-        if field is not self.store:
-            finalists = _distinct(ranked)[:FINALISTS]
-            ranked = []
-            for name, f in finalists:
-                if not ranked or not costs_more(LIFTING):
-                    # A sample's optimum may be out of the way for a start found from all triplets.
-                    begin = points if f is found[0] else f.points
-                    ranked.append((name, self._descend(self.store, begin, CLOSE)))
-            ranked = _ranked(ranked)
         name, best = ranked[0]
-        for _ in range(0 if settled else MOST_LIFTS):
-            if costs_more(LIFTING):
+        if not self._settled(found):
+            ended = [(name, best)]
+            if field is not self.store:
+                # A sample's optimum may be out of the way for a start found from all triplets.
+                begun = [(first.name, points), (name, best.points)]
+                ended = [(kind, self._close(self.store, begin)) for kind, begin in begun]
+            name, best = self._improved(*_ranked(ended)[0], [f.points for f in found])
+        told = endings(names, found, best.points)
+        return Start(name, best.points, first.gap if name == first.name else np.nan), told
+
+    def _improved(self, name: str, best: Found, others: list[np.ndarray]) -> tuple[str, Found]:
+        """Try to leave an optimum, on all triplets."""
+        recombined = self._recombine(best, others)
+        lifted = self._lift(recombined)
+        if lifted is not best:
+            name = "recombined" if lifted is recombined else "lifted"
+        return name, lifted
+
+    @property
+    def _cost(self) -> float:
+        """What was read so far, and what steps took beside, in triplets."""
+        return self.original.n_passes * len(self.original) + STEP * self.n_steps
+
+    def _costs_more(self, times: float) -> bool:
+        return self._cost > times * self.plain
+
+    def _recombine(self, best: Found, others: list[np.ndarray]) -> Found:
+        """Put groups of items where other maps have them, as long as that lowers the loss."""
+        screen, tried = self.store.sample(SCREEN_ROWS), set()
+        while True:
+            children = [
+                (screen.loss(child, self.loss)[0], items.tobytes(), child)
+                for other in others
+                for items, child in recombined(best.points, other)
+            ]
+            for _, items, child in sorted(children, key=lambda one: one[0]):
+                if self._costs_more(RECOMBINING):
+                    return best
+                if items in tried:
+                    continue
+                tried.add(items)
+                found = self._close(self.store, child)
+                if _lower(found, best):
+                    best = found
+                    break
+            else:
+                return best
+
+    def _lift(self, best: Found) -> Found:
+        """Leave an optimum by way of another dimension, as often as that may cost."""
+        for _ in range(MOST_LIFTS):
+            if self._costs_more(LIFTING):
                 break
-            lifted = self._lifted(best.points)
-            if lifted.history[-1] < best.history[-1] - ALIKE:
-                name, best = "lifted", lifted
-        return Start(name, best.points, first.gap if name == first.name else np.nan), ended
+            found = self._lifted(best.points)
+            if _lower(found, best):
+                best = found
+        return best
 
     def _others(
         self, field: TripletStore, d: int
@@ -246,49 +292,49 @@ class Race:
         """Descend from a start of d or more dimensions; the weakest axis is dropped each time."""
         points = best_scale(field.sample(SCALE_ROWS), self.loss, points) * points
         while points.shape[1] > d:
-            points = principal_axes(self._descend(field, points, ROUGH).points)[:, :-1]
-        return self._descend(field, points, CLOSE)
+            points = principal_axes(self._descend(field, points, self.rough).points)[:, :-1]
+        return self._close(field, points)
 
     def _lifted(self, points: np.ndarray) -> Found:
         """Descend from a map by way of another dimension, with items at random along it."""
         n, d = points.shape
         spread = LIFT * float((points - points.mean(axis=0)).std())
         along = beside(points, spread * self.generator.normal(size=(n, 1)))
-        higher = self._descend(self.store, namespace(points).hstack([points, along]), ROUGH)
+        higher = self._descend(self.store, namespace(points).hstack([points, along]), self.rough)
         dropped = principal_axes(higher.points)[:, :d]
-        return self._descend(self.store, dropped, CLOSE)
+        return self._close(self.store, dropped)
+
+    def _close(self, field: TripletStore, points: np.ndarray) -> Found:
+        """Descend until about a quarter of what counts as no difference is left to be gained."""
+        n_answers = len(self.original) * field.total / self.original.total
+        tol = ALIKE / 2 * n_answers / math.prod(points.shape)
+        return self._descend(field, points, float(np.clip(tol, CLOSEST, self.close)))
 
     def _descend(
         self, field: TripletStore, points: np.ndarray, tol: float, loss: Loss | None = None
     ) -> Found:
-        return minimise(
+        found = minimise(
             field,
             loss or self.loss,
             points,
             regularization=self.ridge * field.total,
             tol=tol * self.strict,
             max_iter=self.max_iter,
+            watch=lambda *_: self.plain > 0 and self._costs_more(AT_MOST),
         )
+        self.n_steps += found.n_iter
+        return found
 
     @staticmethod
-    def _n_alike(found: list[Found]) -> int:
-        """How many have the lowest loss, or nearly."""
+    def _settled(found: list[Found]) -> bool:
+        """Whether enough have the lowest loss, or nearly."""
         values = np.array([f.history[-1] for f in found])
-        return int((values <= values.min() + ALIKE).sum())
+        return int((values <= values.min() + ALIKE).sum()) >= AGREEING
 
 
-def is_small(store: TripletStore, loss: Loss, size: int) -> bool:
-    """Whether maps of ``size`` coordinates are found fast enough for several to race."""
-    if loss.is_likelihood:
-        few = min(len(store), _n_racing(size)) <= MOST_ROWS
-    else:
-        few = len(store) <= MOST_HINGED
-    return few and store.n_items <= MOST_ITEMS
-
-
-def _n_racing(size: int) -> int:
-    """Rows of the sample that likelihoods of ``size`` coordinates race on."""
-    return max(RACE * size, RACE_LEAST)
+def is_small(store: TripletStore) -> bool:
+    """Whether items are few enough for starts to race on all rows."""
+    return store.n_items <= MOST_ITEMS
 
 
 def n_on_sample(store: TripletStore, loss: Loss, size: int) -> int:
@@ -316,7 +362,7 @@ def race_on_sample(
     ridge = options["regularization"] / store.total
     short = {
         "regularization": ridge * sample.total,
-        "tol": max(options["tol"], ROUGH),
+        "tol": max(options["tol"], ON_SAMPLE),
         "max_iter": min(options["max_iter"], 100),
     }
 
@@ -330,10 +376,15 @@ def race_on_sample(
     best = int(np.argmin(values))
     # The first stays unless another is lower by more than races leave to be gained, and enough to
     # matter.
-    if values[0] <= values[best] + max(ROUGH * size / len(sample), MATTERS * values[best]):
+    if values[0] <= values[best] + max(ON_SAMPLE * size / len(sample), MATTERS * values[best]):
         best = 0
     winner = Start(starts[best].name, on_host(found[best].points)) if best else starts[0]
     return winner, endings([start.name for start in starts], found)
+
+
+def _lower(found: Found, best: Found) -> bool:
+    """Whether a loss is lower by more than counts as none."""
+    return found.history[-1] < best.history[-1] - ALIKE
 
 
 def _value(ending: tuple[str, Found]) -> float:
@@ -344,12 +395,3 @@ def _ranked(ended: list[tuple[str, Found]]) -> list[tuple[str, Found]]:
     """Sort endings by their loss; those like the best come first, in the order they had."""
     lowest = min(map(_value, ended))
     return sorted(ended, key=lambda one: max(_value(one), lowest + ALIKE))
-
-
-def _distinct(ranked: list[tuple[str, Found]]) -> list[tuple[str, Found]]:
-    """Those of several endings, the best first, that are not like one before."""
-    kept: list[tuple[str, Found]] = []
-    for one in ranked:
-        if all(_value(one) - _value(other) > ALIKE for other in kept):
-            kept.append(one)
-    return kept

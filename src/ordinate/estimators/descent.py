@@ -234,19 +234,12 @@ class GradientEmbedder(Embedder):
     ) -> tuple[Start, Found]:
         """Let starts race, where that costs little, and descend from the best."""
         watch = self._make_watch(store)
-        size = math.prod(first.points.shape)
-        if isinstance(store, MemoryTriplets) and is_small(store, loss, size):
-            race = Race(
-                store,
-                loss,
-                generator,
-                regularization=options["regularization"],
-                max_iter=options["max_iter"],
-            )
+        if isinstance(store, MemoryTriplets) and is_small(store):
+            race = Race(store, loss, generator, **options)
             start, self.starts_ = race.run(first)
             solver = "blocks" if self.solver == "auto" else self.solver
             return start, SOLVERS[solver](store, loss, start.points, watch=watch, **options)
-        n_starts = n_on_sample(store, loss, size)
+        n_starts = n_on_sample(store, loss, math.prod(first.points.shape))
         if n_starts == 1:
             return self._try_all(store, loss, first, generator, options)
         others = [_random(store, first.points.shape[1], generator) for _ in range(n_starts - 1)]

@@ -30,8 +30,8 @@ class STE(LikelihoodEmbedder, GradientEmbedder):
         first. The scale is found for the loss.
     n_init : int or "auto"
         How many starts to try, the others at random; the best result is kept. "auto" lets starts
-        of several kinds race, up to 1,000 items, unless one is asked for: up to some eight times as
-        many passes as one start takes.
+        of several kinds race, up to 2,000 items, unless one is asked for: that costs up to some
+        eight times as much as one start.
     regularization : float
         Ridge on the coordinates, for few answers per item: half of it times the squared norm of the
         map is added to the sum of losses.
@@ -78,7 +78,7 @@ class STE(LikelihoodEmbedder, GradientEmbedder):
         The start of the result: its name, its map and, if spectral, its gap.
     starts_ : list of Ending
         Where each start ended, the best first: its name, its loss and the distance of its map from
-        the best one's.
+        the one found, which may have been improved since.
 
     Examples
     --------

@@ -354,7 +354,7 @@ def _start_problems(analysis: Analysis) -> list[Problem]:
         return []
     return [
         Problem(
-            "warning" if n_same == 1 else "note",
+            "warning" if n_same <= 1 else "note",
             f"starts end in different maps: {agreement(ended)}",
             "other maps fit nearly as well; trust what they share, try more starts or fewer "
             "dimensions, or collect more answers",
