@@ -21,6 +21,7 @@ from scipy.stats import chi2
 
 from ordinate._base.arrays import beside, namespace, on_host
 from ordinate.algorithms.optimise import minimise
+from ordinate.evaluation.uncertainty import Interval
 from ordinate.kernels.losses import power_family
 from ordinate.passes import TripletStore
 
@@ -38,20 +39,6 @@ LOWER = 0.1  # fall of the value below what was taken for its minimum that makes
 TRIES = 4
 NEAR = 0.05  # of the rise at an end, in square roots, to interpolate from there
 LONGEST = 30  # steps to an end
-
-
-class Interval(NamedTuple):
-    """What a number is, and where it may lie.
-
-    Attributes
-    ----------
-    estimate, low, high : float
-        An end is infinite where the answers set no limit.
-    """
-
-    estimate: float
-    low: float
-    high: float
 
 
 class _Numbers(NamedTuple):

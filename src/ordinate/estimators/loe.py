@@ -166,6 +166,10 @@ class LOE(Embedder):
         self._warn(triplets)
         return self
 
+    def _like_this(self, random_state: Any) -> Embedder:
+        landmarks = self.items_[self.landmarks_]
+        return super()._like_this(random_state).set_params(landmarks=landmarks)
+
     def _warn(self, triplets: Any) -> None:
         """Say what was left out or went wrong."""
         scores = self.score_details_

@@ -12,12 +12,14 @@ from ordinate._base.checks import check_callback, check_number, random_generator
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, judge_dimensions
 from ordinate.algorithms.optimise import Step
-from ordinate.algorithms.profile import Interval, response_intervals
+from ordinate.algorithms.profile import response_intervals
 from ordinate.algorithms.selection import LAPSE, Judged, Part, choose_maker
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.triplets import Triplets
+from ordinate.estimators.base import Embedder
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.evaluation.uncertainty import Interval
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss, power_family
 from ordinate.passes import store_of
@@ -73,6 +75,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     maker_ : dict
         What made the map: power, slope, lapse and regularization, as :class:`PowerEmbedding` takes
         them.
+    scale_ : float
+        Of the map, over what ``maker_`` made: what fits ``power_`` and ``slope_``.
     choice_ : list of dict
         The chosen maker and the runners-up: power, slope, regularization; minus the mean
         log-likelihood of an unseen answer and by how much it exceeds the best one's, with its
@@ -158,8 +162,18 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         for name, value in vars(best).items():
             if name.endswith("_") and name not in ("items_", "device_"):
                 setattr(self, name, value)
-        self.embedding_ = response.scale * best.embedding_
+        self.scale_ = response.scale
+        self.embedding_ = self.scale_ * best.embedding_
         return self
+
+    def _like_this(self, random_state: Any) -> Embedder:
+        made = self.embedding_ / self.scale_
+        return self._maker(
+            init=made, n_init=1, random_state=random_state, **{**self.maker_, "verbose": 0}
+        )
+
+    def _fitted_again(self, triplets: Triplets, random_state: Any) -> np.ndarray:
+        return self.scale_ * super()._fitted_again(triplets, random_state)
 
     def response_intervals(self, X: Any, *, level: float = 0.95) -> dict[str, Interval]:
         """Intervals of the numbers that say how people answer, from all answers.
