@@ -70,6 +70,41 @@ class ItemError(NamedTuple):
     relative: float
 
 
+class Sureness(NamedTuple):
+    """How sure a map is, in a few numbers.
+
+    Attributes
+    ----------
+    error : float
+        Standard error of an item's place; the median of all items.
+    relative : float
+        The same over the size of the map.
+    size : float
+        Root mean squared distance of the items from their centre.
+    least_certain : list of ItemError
+        The worst first.
+    """
+
+    error: float
+    relative: float
+    size: float
+    least_certain: list[ItemError]
+
+    def __str__(self) -> str:
+        worst = ", ".join(
+            f"{some([each.item])} ({each.relative:.1%})" for each in self.least_certain
+        )
+        return (
+            f"the standard error of an item's place is {self.relative:.1%} of the map's size at "
+            f"the median; least certain: {worst}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        worst = [each._replace(item=str(each.item))._asdict() for each in self.least_certain]
+        return {**self._asdict(), "least_certain": worst, "told": str(self)}
+
+
 def standard_errors(covariance: Any) -> np.ndarray:
     """Standard errors (n, d) of coordinates.
 
@@ -103,6 +138,26 @@ def map_size(points: Any) -> float:
     X = np.asarray(points, dtype=float)
     X = X[np.isfinite(X).all(axis=1)]
     return float(np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()))
+
+
+def sureness(points: Any, covariance: Any, items: Any, n: int = 3) -> Sureness | None:
+    """Sum up how sure a map is, and name the n least certain items; None if nothing is known.
+
+    Examples
+    --------
+    >>> points, covariance = [[3.0], [-3.0], [0.0]], [[[0.09]], [[0.01]], [[0.04]]]
+    >>> print(sureness(points, covariance, ["ant", "bee", "cat"], 1))
+    the standard error of an item's place is 8.2% of the map's size at the median; least certain:
+    ant (12.2%)
+    """
+    errors, size = place_errors(covariance), map_size(points)
+    known = np.flatnonzero(np.isfinite(errors))
+    if not (len(known) and size > 0):
+        return None
+    order = known[np.argsort(-errors[known], kind="stable")][:n]
+    worst = [ItemError(items[k], float(errors[k]), float(errors[k]) / size) for k in order]
+    middle = float(np.median(errors[known]))
+    return Sureness(middle, middle / size, size, worst)
 
 
 def ellipses(covariance: Any, level: float = LEVEL) -> Ellipses:
@@ -272,15 +327,8 @@ class UncertainMap(ABC):
         n : int
             How many, at most.
         """
-        check_whole("n", n)
-        X, C, items = self._uncertain_map()
-        errors, size = place_errors(C), map_size(X)
-        order = np.argsort(-np.nan_to_num(errors, nan=-1.0), kind="stable")[:n]
-        return [
-            ItemError(items[row], float(errors[row]), float(errors[row]) / size if size else np.nan)
-            for row in order
-            if np.isfinite(errors[row])
-        ]
+        found = sureness(*self._uncertain_map(), check_whole("n", n))
+        return [] if found is None else found.least_certain
 
     def _of(self, labels: list[Hashable]) -> tuple[np.ndarray, np.ndarray]:
         """Places and covariances of items that are named by their labels."""
