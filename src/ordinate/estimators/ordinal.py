@@ -265,6 +265,11 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         given = {name: getattr(self, name) for name in shared} | options
         return PowerEmbedding(self.n_components_, power=power, slope=slope, **given)
 
+    def _made_by(self) -> tuple[Loss, float, float]:
+        made = self.maker_
+        loss = power_family(made["power"], made["slope"], made["lapse"])
+        return loss, made["regularization"], self.scale_
+
     def _loss(self, n_components: int) -> Loss:
         return power_family(self.power_, self.slope_, self.lapse_)
 
