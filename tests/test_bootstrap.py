@@ -206,7 +206,7 @@ def test_the_covariance_is_that_of_the_maps():
     rng = np.random.default_rng(0)
     maps = rng.normal(size=(7, 2, 2))
     maps[1:, 1] = np.nan  # placed once: nothing is known of its spread
-    found = Bootstrap(np.zeros((2, 2)), maps, np.array(["a", "b"]))
+    found = Bootstrap(np.eye(2), maps, np.array(["a", "b"]))
     np.testing.assert_allclose(found.covariance[0], np.cov(maps[:, 0].T))
     assert np.isnan(found.covariance[1]).all()
     assert [each.item for each in found.least_certain()] == ["a"]

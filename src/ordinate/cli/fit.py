@@ -13,6 +13,7 @@ from ordinate.cli import _shell as shell
 from ordinate.cli.data import ReadingOptions, open_answers
 from ordinate.cli.maps import (
     Colour,
+    Ellipses,
     ImageAlpha,
     Images,
     ImageSize,
@@ -65,6 +66,7 @@ def fit(
     image_size: ImageSize = None,
     image_alpha: ImageAlpha = 1.0,
     keep_white: KeepWhite = False,
+    ellipses: Ellipses = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
@@ -124,7 +126,7 @@ def fit(
     check_replaceable(folder, force)
     check_device(device)
     wanted = read_dimensions(dimensions)
-    drawing = drawing_of(labels, image_size, image_alpha, keep_white)
+    drawing = drawing_of(labels, image_size, image_alpha, keep_white, ellipses)
     compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
@@ -152,6 +154,7 @@ def fit(
             device=device,
             random_state=seed,
         )
+        check_ellipses(ellipses, choice)
         compiling.wait()
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
         used = {
@@ -184,6 +187,17 @@ def check_device(device: str | None) -> None:
     if device is not None and not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
         raise shell.CommandError(
             f"--device must be cpu, cuda, cuda:<number> or auto; got {device}", shell.WRONG_USE
+        )
+
+
+def check_ellipses(ellipses: bool | None, choice: Any) -> None:
+    """Refuse ellipses of a method that cannot tell how sure its map is, before it is fitted."""
+    if ellipses and not hasattr(type(choice.estimator), "covariance_"):
+        raise shell.CommandError(
+            f"--ellipses: method {choice.name} cannot tell how sure its map is; leave that out, or "
+            "take a method with probabilities, such as ste (in Python, ordinate.bootstrap tells "
+            "it of any method)",
+            shell.WRONG_USE,
         )
 
 
@@ -322,5 +336,7 @@ def report(
             )
         if held_out["three_way"]:
             shell.answer(f"held-out answers: {three_way_in_words(held_out)}")
+    if record["uncertainty"] is not None:
+        shell.answer(f"how sure: {record['uncertainty']['told']}")
     written = [name for name in FILES if (folder / name).exists()]
     shell.answer(f"{folder}/: {', '.join(written)}")

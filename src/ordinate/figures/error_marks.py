@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 MOST = 300  # items whose ellipses are drawn unasked: more of them hide each other
 MOST_DIMENSIONS = 2  # of a map whose ellipses are drawn unasked
-WIDEST = 0.12  # share of the map that the marks of outermost items may add to it on each side
+WIDEST = 0.2  # share of the map that the marks of outermost items may add to it on each side
 FILL, EDGE = 0.12, 0.40  # opacity
 FEW = 3  # ellipses over each other that are filled no paler
 WIDE = float(np.sqrt(chi2.ppf(LEVEL, 1)))  # standard errors on either side of an interval

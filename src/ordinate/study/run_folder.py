@@ -22,6 +22,7 @@ from ordinate.estimators.uncertain import IN_WORDS
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
 from ordinate.evaluation.metrics import as_plain, three_way_in_words
+from ordinate.evaluation.uncertainty import Sureness, sureness
 from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.plotting import plot_map, save
 from ordinate.figures.report import html_report
@@ -126,6 +127,7 @@ def write_run(
             colour=appearance.colour,
             colour_name=appearance.colour_name,
             caption=caption(analysis, story),
+            covariance=getattr(model, "covariance_", None),
             **appearance.drawing,
         )
         save(figure, folder / "embedding.png")
@@ -211,6 +213,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "dimension": None if (found := _dimension(model)) is None else found.as_dict(),
         "choice": _choice(model),
         "held_out": None if held_out is None else as_plain(held_out),
+        "uncertainty": None if (sure := _sureness(model)) is None else sure.as_dict(),
         "result": result,
         "warnings": analysis.warnings,
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
@@ -229,6 +232,12 @@ def _choice(model: Any) -> dict[str, Any] | None:
         "n_triplets": model.n_chosen_by_,
         "tried": model.choice_,
     }
+
+
+def _sureness(model: Any) -> Sureness | None:
+    """How sure the map is; None for a method that does not know."""
+    covariance = getattr(model, "covariance_", None)
+    return None if covariance is None else sureness(model.embedding_, covariance, model.items_)
 
 
 def _covariance_in_words(model: Any) -> str | None:
@@ -296,6 +305,8 @@ def _page(
         facts={name: str(value) for name, value in facts.items()},
         held_out=None if held_out is None else _headline(held_out),
         calibration=curve,
+        covariance=getattr(analysis.model, "covariance_", None),
+        ellipses=appearance.drawing.get("ellipses"),
         verdict=next(((p.severity, p.what, p.remedy) for p in analysis.problems), None),
     )
 
