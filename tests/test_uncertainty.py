@@ -146,3 +146,26 @@ def test_a_fitted_model_answers():
     expected = distance_interval(model.embedding_[2] - model.embedding_[5], C[2] + C[5])
     assert model.distance_interval(2, 5) == expected
     assert model.least_certain(1)[0].item == np.argmax(place_errors(C))
+
+
+def test_fitted_maps_say_what_is_true():
+    """Distances lie in their intervals, and comparisons come true as often as they should."""
+    rng = np.random.default_rng(0)
+    held, chances, came_true = [], [], []
+    for seed in range(5):
+        points = sample_points(30, random_state=seed)
+        triplets = sample_triplets(points, 30 * 2 * 40, random_state=seed)
+        model = STE(init=points).fit(triplets)
+        for _ in range(100):
+            a, b, c = rng.choice(30, 3, replace=False)
+            near, far = (np.linalg.norm(points[a] - points[k]) for k in (b, c))
+            found = model.distance_interval(a, b)
+            held.append(found.low <= near <= found.high)
+            chance = model.closer(a, b, c)
+            chances.append(max(chance, 1 - chance))
+            came_true.append((near < far) == (chance > 0.5))
+    chances, came_true = np.array(chances), np.array(came_true)
+    assert 0.92 < np.mean(held) < 0.995
+    assert abs(chances.mean() - came_true.mean()) < 0.04
+    unsure = chances < 0.8
+    assert abs(chances[unsure].mean() - came_true[unsure].mean()) < 0.1
