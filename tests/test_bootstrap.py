@@ -127,6 +127,17 @@ def test_a_fitted_model_is_not_fitted_anew(model, monkeypatch):
         bootstrap(model, TRIPLETS.rows[(TRIPLETS.rows < 11).all(axis=1)])
 
 
+def test_rows_may_come_with_their_answers(model, tmp_path):
+    """As the fit was given them: else half of the rows would say the opposite."""
+    told = np.random.default_rng(0).choice([-1, 1], 1500)
+    asked = TRIPLETS.answered(told)
+    found = bootstrap(model, asked, told, n_boot=3, random_state=0)
+    assert np.array_equal(found.maps, bootstrap(model, TRIPLETS, n_boot=3, random_state=0).maps)
+    (tmp_path / "answers.csv").write_text("anchor,near,far\n0,1,2\n1,2,0\n")
+    with pytest.raises(ValueError, match="y goes with rows in memory"):
+        bootstrap(STE(), tmp_path / "answers.csv", told)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -23,7 +23,7 @@ from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
 from ordinate.evaluation.uncertainty import UncertainMap
-from ordinate.files.inputs import open_source, over_labels
+from ordinate.files.inputs import answered, open_source, over_labels
 from ordinate.files.ondisk import TripletFile
 from ordinate.kernels.losses import Loss
 
@@ -337,19 +337,3 @@ class Embedder(UncertainMap, ScikitEstimator):
         tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
-
-
-def answered(X: Any, triplets: Any, y: Any) -> Any:
-    """Return the triplets that X became, answered as ``y`` says; None means as they stand.
-
-    The rows of a file may come in another order, or not all: nobody can say what belongs to which.
-    """
-    if y is None:
-        return triplets
-    if isinstance(X, (str, PathLike, TripletFile)):
-        raise ValueError(
-            "y goes with rows in memory, and X is a file, whose rows may be dropped or sorted as "
-            "they are read: leave y out if the file says what was nearer, or read it first, with "
-            "ordinate.readers.read(path).triplets, and give y for the rows that came out"
-        )
-    return triplets.answered(y)

@@ -17,7 +17,7 @@ from ordinate._base.threads import in_order, n_threads, single_threaded_blas, th
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import align
 from ordinate.evaluation.uncertainty import UncertainMap, standard_errors
-from ordinate.files.inputs import as_triplets
+from ordinate.files.inputs import answered, as_triplets
 
 if TYPE_CHECKING:
     from ordinate.estimators.base import Embedder
@@ -53,11 +53,13 @@ class Bootstrap(UncertainMap):
         self.embedding, self.maps, self.items = embedding, maps, items
 
     @cached_property
-    def n_placed(self) -> np.ndarray:  # noqa: D102
+    def n_placed(self) -> np.ndarray:
+        """How many of the maps place each item."""
         return np.isfinite(self.maps).all(axis=2).sum(axis=0)
 
     @cached_property
-    def covariance(self) -> np.ndarray:  # noqa: D102
+    def covariance(self) -> np.ndarray:
+        """Of each item's coordinates, over the maps that place it."""
         number = self.n_placed[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
             away = np.nan_to_num(self.maps - np.nansum(self.maps, axis=0) / number)
@@ -65,7 +67,8 @@ class Bootstrap(UncertainMap):
         return np.where(number[:, None] > 1, found, np.nan)
 
     @property
-    def standard_errors(self) -> np.ndarray:  # noqa: D102
+    def standard_errors(self) -> np.ndarray:
+        """Of each coordinate."""
         return standard_errors(self.covariance)
 
     def _uncertain_map(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -79,6 +82,7 @@ class Bootstrap(UncertainMap):
 def bootstrap(
     estimator: "Embedder",
     triplets: Any,
+    y: Any = None,
     *,
     n_boot: int = 200,
     by: str = "answer",
@@ -100,6 +104,8 @@ def bootstrap(
     estimator : Embedder
         If it is fitted already, to these triplets, its map is the one of all answers.
     triplets : triplets in any form
+    y : array-like of +1 and -1, or of bool, shape (m,), optional
+        How the rows were answered, if the fit was given it.
     n_boot : int
         How many maps. With 200 of them, a standard error is known to about 5 %.
     by : {"answer", "participant"}
@@ -136,7 +142,7 @@ def bootstrap(
     n_boot = check_whole("n_boot", n_boot, least=2)
     check_choice("by", by, ("answer", "participant"))
     workers = _workers(n_jobs)
-    data = as_triplets(triplets, n_items=estimator.n_items)
+    data = answered(triplets, as_triplets(triplets, n_items=estimator.n_items), y)
     fitted = hasattr(estimator, "embedding_")
     if fitted and not np.array_equal(data.items, estimator.items_):
         raise ValueError(

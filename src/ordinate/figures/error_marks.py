@@ -79,6 +79,14 @@ def extent(
     )
 
 
+def meaning(covariance: np.ndarray | None) -> str:
+    """Say what the marks are, for a caption; nothing where there are none."""
+    if covariance is None:
+        return ""
+    marks = "Bars" if covariance.shape[1] == 1 else "Ellipses"
+    return f"{marks} hold the true places, each with {LEVEL:.0%} confidence."
+
+
 def fill_of(points: np.ndarray, covariance: np.ndarray) -> float:
     """Opacity of ellipses: the less, the more of them lie over each other."""
     known = np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2)))[:5000]

@@ -11,7 +11,7 @@ from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, some
 from ordinate.figures.colour_keys import colour_bar, legend
 from ordinate.figures.drawing import Column, check_map, match_images, read_column
-from ordinate.figures.error_marks import extent, find_covariance
+from ordinate.figures.error_marks import extent, find_covariance, meaning
 from ordinate.figures.figure_files import save
 from ordinate.figures.fonts import families_for, no_glyph_warnings, printable
 from ordinate.figures.line_panel import draw_line, line_of
@@ -324,15 +324,7 @@ def _words(scene: Scene, caption: str, left_out: LeftOut) -> str:
         if count:
             missing.append(f"{upto}{count:,} of {total:,} {what}{each} (no room)")
     note = f"Not shown: {', '.join(missing)}." if missing else ""
-    return " ".join(part for part in (caption, _sureness(scene), note) if part)
-
-
-def _sureness(scene: Scene) -> str:
-    """What the marks of uncertainty are, for the caption."""
-    if scene.covariance is None:
-        return ""
-    marks = "Bars" if scene.X.shape[1] == 1 else "Ellipses"
-    return f"{marks} hold the true places, each with 95% confidence."
+    return " ".join(part for part in (caption, meaning(scene.covariance), note) if part)
 
 
 def _wrap(figure: "Figure", text: str, font_size: float, width: float) -> str:
