@@ -32,7 +32,7 @@ def caption(figure):
 def test_each_item_has_its_ellipse():
     points, C = some_map()
     points[3] = C[3] = np.nan
-    C[5] = np.nan  # a place, but nobody knows how sure
+    C[5] = np.inf  # a place, but nobody knows how sure
     figure = plot_map(points, covariance=C, colour=["a", "b"] * 6)
     shown = drawn(figure)
     centres = np.concatenate([each.get_offsets() for each in shown])

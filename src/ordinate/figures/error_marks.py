@@ -70,7 +70,7 @@ def extent(
     low, high = xy.min(axis=0), xy.max(axis=0)
     if covariance is None:
         return low, high
-    errors = np.nan_to_num(standard_errors(covariance)[:, dims])
+    errors = np.nan_to_num(standard_errors(covariance)[:, dims], posinf=0.0)
     reach = (REACH if len(dims) > 1 else WIDE) * errors
     most = WIDEST * (high - low)
     return (
