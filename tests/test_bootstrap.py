@@ -20,6 +20,8 @@ from ordinate import (
     sample_triplets,
 )
 from ordinate.evaluation.bootstrap import Bootstrap, _drawing
+from ordinate.kernels import losses
+from ordinate.passes import store_of
 
 POINTS = sample_points(12, random_state=3)
 TRIPLETS = sample_triplets(POINTS, 1500, random_state=3)
@@ -77,6 +79,19 @@ def test_votes_for_and_against_are_answers_of_their_own():
     found = resampled(votes)
     assert (found.sum(axis=1) == 60).all()
     assert np.corrcoef(found.T)[0, 1] < 0  # one more of these is one less of the others
+
+
+def test_covariances_take_votes_for_answers_of_their_own():
+    """As if each vote stood in a row: else votes for and against would cancel each other."""
+    counted = answers.votes([0, 0, 1], [1, 1, 2], [2, 3, 3], [3, 2, 4], [3, 1, 0])
+    each = Triplets(np.repeat(counted.rows, counted.weight.astype(int), axis=0), n_items=4)
+    points, loss = POINTS[:4], losses.get("ste")
+    for votes_, rows in zip(
+        store_of(counted, by="answer").curvature(points, loss),
+        store_of(each, by="answer").curvature(points, loss),
+        strict=True,
+    ):
+        np.testing.assert_allclose(votes_, rows)
 
 
 def test_rows_of_a_weighted_answer_stay_together():

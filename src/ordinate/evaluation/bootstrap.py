@@ -14,6 +14,7 @@ from sklearn.base import clone
 from ordinate._base.checks import check_choice, check_whole, seed_sequence
 from ordinate._base.messages import Message, Option, some
 from ordinate._base.threads import in_order, n_threads, single_threaded_blas, threads
+from ordinate.data.answers import independent_answers
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import align
 from ordinate.evaluation.uncertainty import UncertainMap, standard_errors
@@ -192,7 +193,7 @@ def _drawing(triplets: Triplets, by: str) -> Callable[[np.random.Generator], np.
         unit = triplets.groups("participant")
         times = np.ones(int(unit.max()) + 1)
     else:
-        unit = _answers(triplets)
+        unit = independent_answers(triplets)
         times = np.bincount(unit, weight) / np.bincount(unit)
     n_draws = max(1, round(times.sum()))
     share = times / times.sum()
@@ -201,26 +202,6 @@ def _drawing(triplets: Triplets, by: str) -> Callable[[np.random.Generator], np.
         return (weight / times[unit]) * generator.multinomial(n_draws, share)[unit]
 
     return draw
-
-
-def _answers(triplets: Triplets) -> np.ndarray:
-    """Number the answers that rows came from.
-
-    Votes for and against share the number of their question, but are answers of different people:
-    rows of one number that contradict each other are answers of their own.
-    """
-    answer = triplets.groups("answer")
-    if triplets.weight is None or triplets.answer is None:
-        return answer
-    question, lower_near = triplets._asked
-    _, same = np.unique(np.column_stack([answer, question]), axis=0, return_inverse=True)
-    same = same.reshape(-1)
-    one_way, asked = np.bincount(same, lower_near)[same], np.bincount(same)[same]
-    split = np.zeros(int(answer.max()) + 1, dtype=bool)
-    split[answer[(one_way > 0) & (one_way < asked)]] = True
-    alone = split[answer]
-    answer = np.where(alone, len(split) + np.arange(len(answer)), answer)
-    return np.unique(answer, return_inverse=True)[1].reshape(-1)
 
 
 def _aligned(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
