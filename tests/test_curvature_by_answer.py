@@ -108,9 +108,18 @@ def test_on_a_device_too(by, block, monkeypatch):
     expected = store_of(table, "numpy", by=by).curvature(points, loss)
     import torch
 
-    found = store_of(table, device=TORCH_CPU, by=by).curvature(torch.from_numpy(points), loss)
-    for sums, twin in zip(found, expected, strict=True):
+    store, at = store_of(table, device=TORCH_CPU, by=by), torch.from_numpy(points)
+    for sums, twin in zip(store.curvature(at, loss), expected, strict=True):
         assert on_host(sums) == pytest.approx(twin, rel=1e-9, abs=1e-9)
+    inverse, scales = np.tile(np.eye(2) / 50, (N, 1, 1)), np.array([0.5, 1.0])
+    given = store_of(table, "numpy", by=by).left_out(points, loss, inverse, scales)
+    found = store.left_out(at, loss, torch.from_numpy(inverse), torch.from_numpy(scales))
+    assert on_host(found) == pytest.approx(given, rel=1e-9)
+    few = store.sample(200)
+    numbers, counts = np.unique(on_host(few.answers.number), return_counts=True)
+    whole = np.bincount(on_host(store.answers.number))
+    assert (counts == whole[numbers]).all()
+    assert len(few) < len(store)
 
 
 def test_sums_do_not_depend_on_threads(monkeypatch):

@@ -33,11 +33,11 @@ def shape_of(formula):
 
 
 def compiled_formulas():
-    """What kernels are filled with, each with the numbers to try it on; curvatures stay plain."""
+    """What kernels are filled with, each with the numbers to try it on."""
     for link in LINKS.values():
         yield from ((f, SQUARED_DISTANCES) for f in (link.value, link.slope))
     for penalty in PENALTIES.values():
-        yield from ((f, ARGUMENTS) for f in (penalty.value, penalty.slope))
+        yield from ((f, ARGUMENTS) for f in (penalty.value, penalty.slope, penalty.curvature))
     for noise in NOISES.values():
         yield from ((f, ARGUMENTS) for f in (noise.residual, noise.information))
 

@@ -15,7 +15,8 @@ from ordinate._base.arrays import beside, namespace, on_host
 from ordinate.kernels.losses import Loss
 from ordinate.passes import TripletStore
 
-SAMPLE = 16  # triplets per coordinate in the sample whose curvature tells the scale
+SAMPLE = 8  # triplets per coordinate in the sample whose curvature tells the scale
+WHOLE = 300_000  # triplets of which no sample is taken for it
 LEFT_OUT = 20_000  # triplets that are left out in turn
 SCALES = np.geomspace(0.2, 1, 41)
 ROUNDS = 2  # the curvature at the first scale tells the second
@@ -36,7 +37,7 @@ def honest_scale(
     loss : Loss
     regularization : float
     """
-    sample = store.sample(SAMPLE * math.prod(points.shape))
+    sample = store.sample(max(SAMPLE * math.prod(points.shape), WHOLE))
     few = store.sample(LEFT_OUT)
     scales = beside(points, SCALES)
     scale = 1.0
@@ -82,7 +83,8 @@ def covariances(
     diagonal = np.arange(points.shape[1])
     square = float((points**2).sum())
     noise = min(float(C[:, diagonal, diagonal].sum()) / square, 1.0) if square > 0 else 0.0
-    return C + noise**2 * points[:, :, None] * points[:, None, :]
+    C += noise**2 * points[:, :, None] * points[:, None, :]
+    return (C + C.swapaxes(1, 2)) / 2  # symmetric to the last digit
 
 
 def _inverse(F: np.ndarray, points: np.ndarray, regularization: float) -> np.ndarray:

@@ -14,8 +14,10 @@ from ordinate.algorithms.landmark import recover
 from ordinate.algorithms.ranking import Scores
 from ordinate.evaluation.metrics import align
 
-AGAIN = 100  # times that landmarks are recovered
+AGAIN = (20, 20, 100)  # times that landmarks are recovered; first to find how much is noise
 FEW = 500  # items from which; the error that more of them leave is smaller by the square root
+MOST_NOISE = 0.8
+TINY = 1e-300
 BLOCK = 1 << 14  # items at a time
 
 
@@ -32,7 +34,8 @@ def landmark_covariances(
     An item x is where its scores R + s are closest to its squared distances to the landmarks z, by
     weighted least squares. With J = 2 (x - z) and w the scores' information over the misfit, its
     own error has the covariance H^-1, ``H = sum of w J J'``, and errors of s and z move it by
-    ``H^-1 sum of w J (ds + J dz)``.
+    ``H^-1 sum of w J (ds + J dz)``. As in :mod:`.covariance`, noise makes the map too large: all
+    this is at a map that is smaller by as much, and the share of noise adds an error of size.
 
     Parameters
     ----------
@@ -43,12 +46,34 @@ def landmark_covariances(
     shifts : ndarray, shape (l,)
     misfit : float
         Of the map: scores vary by so many times what their information says, if it is above 1.
-    recovery : {"lift", "edm"}
+    recovery : {"auto", "lift", "edm"}
+        How the landmarks were recovered, and are again.
     """
+    X, seen = points, scores.n_compared.sum(axis=1) > 0
+    square = max((points**2).sum(), TINY)
+    for again in AGAIN:
+        found = _covariances(X, landmarks, scores, shifts, misfit, recovery, again)
+        share = min(np.trace(found[seen], axis1=1, axis2=2).sum() / square, MOST_NOISE)
+        # Less what is noise, squared distances are as large as they should be.
+        X = (1 - share) ** 0.5 * points
+    found += share**2 * points[:, :, None] * points[:, None, :]
+    return (found + found.transpose(0, 2, 1)) / 2  # symmetric to the last digit
+
+
+def _covariances(
+    points: np.ndarray,
+    landmarks: np.ndarray,
+    scores: Scores,
+    shifts: np.ndarray,
+    misfit: float,
+    recovery: str,
+    again: int,
+) -> np.ndarray:
+    """The same of a map without noise in its squared distances."""
     n, d = points.shape
     weight = scores.information / max(misfit, 1.0)
     weight[landmarks, np.arange(len(landmarks))] = 0
-    dz, ds = _landmark_errors(points, landmarks, scores, weight, shifts, recovery)
+    dz, ds = _landmark_errors(points, landmarks, scores, weight, shifts, recovery, again)
     own, shared = np.empty((n, d, d)), np.empty((len(dz), n, d))
     least = 1e-6 * np.trace(weight.T @ weight) ** 0.5
     for part in blocks(n, BLOCK):
@@ -72,6 +97,7 @@ def _landmark_errors(
     weight: np.ndarray,
     shifts: np.ndarray,
     recovery: str,
+    again: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Errors of landmarks (b, l, d) and of shifts (b, l), by recovering them from scores anew."""
     generator = np.random.default_rng(0)
@@ -84,8 +110,8 @@ def _landmark_errors(
     known = np.where(weight > 0, weight, np.inf).min()
     noise = 1 / np.sqrt(np.maximum(weight[rows], known))
     given = replace(scores, information=weight[rows])
-    dz, ds = np.empty((AGAIN, l, points.shape[1])), np.empty((AGAIN, l))
-    for b in range(AGAIN):
+    dz, ds = np.empty((again, l, points.shape[1])), np.empty((again, l))
+    for b in range(again):
         drawn = expected + noise * generator.normal(size=noise.shape)
         found = recover(replace(given, scores=drawn), at, points.shape[1], recovery=recovery)
         dz[b], ds[b] = align(found.points[at], Z) - Z, found.shifts - shifts

@@ -338,5 +338,7 @@ def report(
             shell.answer(f"held-out answers: {three_way_in_words(held_out)}")
     if record["uncertainty"] is not None:
         shell.answer(f"how sure: {record['uncertainty']['told']}")
+    if result["covariance"] is not None:
+        shell.answer(f"standard errors {result['covariance']}")
     written = [name for name in FILES if (folder / name).exists()]
     shell.answer(f"{folder}/: {', '.join(written)}")

@@ -325,13 +325,18 @@ def drawing_of(
 def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any:
     """Return how sure the model beside a map is of each item's place; None if it is not known."""
     from ordinate.estimators.saving import MAP, MODEL, load
+    from ordinate.figures.error_marks import doubt_of
 
     try:
         if embedding.name != MAP or not (embedding.parent / MODEL).exists():
             raise ValueError(f"there is no {MODEL} of {embedding.name} beside it, as fit leaves it")
-        covariance = load(embedding.parent)._uncertain_map()[1]
+        model = load(embedding.parent)
+        covariance = model._uncertain_map()[1]
         if not _belongs(covariance, found):
             raise ValueError(f"{embedding} has other standard errors than covariance.npy beside it")
+        doubt = doubt_of(model)
+        if doubt is not None and not required:
+            raise ValueError(f"they are not to be trusted, as {doubt}; --ellipses draws them still")
     except (AttributeError, ValueError) as error:
         if required:
             raise shell.CommandError(f"--ellipses: {error}", shell.UNREADABLE) from None

@@ -8,11 +8,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import beside, on_host
 from ordinate.algorithms.covariance import covariances, honest_scale
+from ordinate.data.numbering import distinct
 from ordinate.data.simulate import pair_distances
+from ordinate.data.triplets import Triplets
 from ordinate.estimators.uncertain import UncertainEmbedder
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
 from ordinate.passes import store_of
+
+ENOUGH = 15  # answers per coordinate from which covariances hold, by simulation: 10 are too few
 
 
 class LikelihoodEmbedder(UncertainEmbedder):
@@ -38,6 +42,19 @@ class LikelihoodEmbedder(UncertainEmbedder):
         points = beside(answers.counts, np.nan_to_num(self.embedding_) / scale)
         shrunken = honest_scale(answers, points, loss, ridge)
         return scale**2 * on_host(covariances(independent, points, loss, ridge, shrunken))
+
+    def _doubt(self, covariance: np.ndarray) -> str | None:
+        n_answers = len(self._data)
+        if isinstance(self._data, Triplets):
+            rows = np.ones(n_answers) if self._data.weight is None else self._data.weight
+            n_answers = rows.sum() * len(distinct(self._data.groups())) / n_answers
+        each = float(n_answers) / self.embedding_.size
+        if each < ENOUGH:
+            return (
+                f"there are {each:.1f} answers per item and dimension, and ellipses were found to "
+                f"hold what they should from {ENOUGH} on"
+            )
+        return super()._doubt(covariance)
 
     @property
     def classes_(self) -> np.ndarray:

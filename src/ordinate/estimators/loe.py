@@ -18,6 +18,7 @@ from ordinate.estimators.base import Embedder
 from ordinate.estimators.uncertain import UncertainEmbedder
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
+ENOUGH = 5  # comparisons per score and dimension from which its variance is known
 LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
 ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
@@ -179,11 +180,27 @@ class LOE(UncertainEmbedder):
             self.score_details_,
             self.shifts_,
             self.misfit_,
-            self.recovery_,
+            "lift" if self.recovery_ == "lift" else self.recovery,
         )
 
     def _kind(self, by: str) -> str:
         return "score"
+
+    def _doubt(self, covariance: np.ndarray) -> str | None:
+        if self.recovery_ != "lift":
+            return (
+                f"there are too few items beside the {len(self.landmarks_)} landmarks, or they do "
+                "not fit the scores: the landmarks' error cannot be told. Fewer landmarks help, or "
+                "STE"
+            )
+        details, d = self.score_details_, self.embedding_.shape[1]
+        each = float(details.n_compared.sum() / (details.n_compared > 0).sum())
+        if each < ENOUGH * d:
+            return (
+                f"a score comes from {each:.1f} comparisons on average, and it takes {ENOUGH * d} "
+                f"in {d} dimensions: ask more, or fewer landmarks, or take STE"
+            )
+        return super()._doubt(covariance)
 
     def _warn(self, triplets: Any) -> None:
         """Say what was left out or went wrong."""

@@ -16,7 +16,7 @@ import numpy as np
 from ordinate import __version__
 from ordinate._base.writing import whole_file, whole_folder, write_json
 from ordinate.estimators.base import Embedder
-from ordinate.estimators.uncertain import IN_WORDS, UncertainEmbedder
+from ordinate.estimators.uncertain import IN_WORDS, Covariance, UncertainEmbedder
 from ordinate.files.maps import read_map, write_map
 
 SCHEMA = 1
@@ -34,19 +34,29 @@ def save(model: Embedder, folder: str | os.PathLike, *, force: bool = False) -> 
 
 def standard_errors(model: Embedder) -> dict[str, np.ndarray]:
     """Columns se1, se2, ... of a map's table; none where the method does not know them."""
-    covariance = getattr(model, "covariance_", None)
-    if covariance is None:
+    known = known_covariance(model)
+    if known is None:
         return {}
-    errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    errors = np.sqrt(np.diagonal(known.values, axis1=1, axis2=2))
     return {f"se{k}": column for k, column in enumerate(errors.T, start=1)}
+
+
+def known_covariance(model: Embedder) -> Covariance | None:
+    """What is known of how sure a map is, if the method tells and its answers are still there."""
+    if (
+        not isinstance(model, UncertainEmbedder)
+        or not {"_covariance", "_data"} & vars(model).keys()
+    ):
+        return None
+    return model._known_covariance()
 
 
 def write_model(path: Path, model: Embedder) -> None:
     """Write ``model.json``, beside which the table of the map belongs, and the covariance."""
-    kind = getattr(model, "covariance_kind_", None)
-    if kind is not None:
+    known = known_covariance(model)
+    if known is not None:
         with whole_file(path.with_name(COVARIANCE)) as partial, partial.open("wb") as file:
-            np.save(file, model.covariance_)
+            np.save(file, known.values)
     fitted = {name: value for name, value in vars(model).items() if name.endswith("_")}
     parameters, no_parameters = _plain(model.get_params(deep=False))
     found, not_found = _plain({k: v for k, v in fitted.items() if k not in IN_THE_TABLE})
@@ -57,7 +67,7 @@ def write_model(path: Path, model: Embedder) -> None:
         "parameters": parameters,
         "labels": _kind(model.items_),
         "shape": list(model.embedding_.shape),
-        "covariance": kind,
+        "covariance": None if known is None else {"by": known.kind, "doubt": known.doubt},
         "fitted": found,
         "not_kept": sorted(no_parameters + not_found),
     }
@@ -125,8 +135,9 @@ def load(folder: str | os.PathLike) -> Embedder:
             numbers = isinstance(value, list) and not any(isinstance(v, dict) for v in value)
             setattr(model, name, np.array(value) if numbers else value)
         model.items_ = _labels(table.labels, record["labels"])
-        if record.get("covariance") not in (None, *IN_WORDS):
-            raise ValueError(f"there is no covariance by {record['covariance']!r}")
+        by = dict(record.get("covariance") or {})
+        if by and not (by["by"] in IN_WORDS and isinstance(by["doubt"], (str, type(None)))):
+            raise ValueError(f"there is no covariance by {by['by']!r}")
         if record["shape"] != list(table.points.shape):
             raise ValueError(
                 f"it says that the map is {record['shape']}, items and dimensions, but {MAP} has "
@@ -135,11 +146,9 @@ def load(folder: str | os.PathLike) -> Embedder:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{folder / MODEL} is no model: {error}") from error
     model.embedding_ = table.points
-    if isinstance(model, UncertainEmbedder) and record.get("covariance") is not None:
-        model._covariance = (
-            _covariance(folder / COVARIANCE, *table.points.shape),
-            record["covariance"],
-        )
+    if isinstance(model, UncertainEmbedder) and by:
+        values = _covariance(folder / COVARIANCE, *table.points.shape)
+        model._covariance = Covariance(values, by["by"], by["doubt"])
     return model
 
 

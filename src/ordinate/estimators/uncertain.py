@@ -1,7 +1,8 @@
 """Estimators that know how sure their map is."""
 
+import warnings
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,19 +14,35 @@ from ordinate.estimators.base import Embedder
 
 BY = ("answer", "participant", "row")
 IN_WORDS = {
-    "answer": "answers taken for independent of each other, the rows of one answer together",
-    "participant": "participants taken for independent of each other, all that one said together",
-    "row": "rows taken for independent of each other; rows of one answer are not, and make the map "
-    "look surer than it is",
-    "score": "comparisons taken for independent of each other",
+    "answer": "answers are taken for independent of each other, the rows of one answer together",
+    "participant": "participants are taken for independent of each other, all that one said "
+    "together",
+    "row": "rows are taken for independent of each other, since a file that is streamed does not "
+    "tell answers; where answers have several rows, the map looks surer than it is",
+    "score": "comparisons are taken for independent of each other",
 }
+MOST_NOISE = 0.5  # share of a map's spread beyond which its covariance is a guess
+
+
+class Covariance(NamedTuple):
+    """Each item's covariance (n, d, d), what it takes for independent, why it may be wrong."""
+
+    values: np.ndarray
+    kind: str
+    doubt: str | None
+
+    @property
+    def in_words(self) -> str:
+        """What a reader of standard errors must know."""
+        told = f"by {self.kind}: {IN_WORDS[self.kind]}"
+        return told if self.doubt is None else f"{told}. Not to be trusted: {self.doubt}"
 
 
 class UncertainEmbedder(Embedder):
     """Those that give each item's covariance, from the answers that they were fitted to."""
 
     _data: Any  # the triplets of the fit, neither pickled nor saved
-    _covariance: tuple[np.ndarray, str]  # and its kind
+    _covariance: Covariance
 
     @abstractmethod
     def _covariances(self, by: str) -> np.ndarray:
@@ -35,27 +52,33 @@ class UncertainEmbedder(Embedder):
     def covariance_(self) -> np.ndarray:
         """Covariance (n_items, d, d) of each item's coordinates; NaN for items without a place.
 
-        Computed when first asked for, in one pass over the answers. See :meth:`covariance`.
+        That of ``covariance()``, computed when first asked for, and kept.
         """
-        return self._known_covariance()[0]
+        return self._known_covariance().values
 
     @property
     def covariance_kind_(self) -> str:
-        """What ``covariance_`` takes for independent: "answer", "participant", "row" or "score"."""
-        return self._known_covariance()[1]
+        """What ``covariance_`` takes for independent: "answer", "row" or "score"."""
+        return self._known_covariance().kind
+
+    @property
+    def covariance_doubt_(self) -> str | None:
+        """Why ``covariance_`` is not to be trusted; None if there is no reason."""
+        return self._known_covariance().doubt
 
     def covariance(self, by: str = "answer") -> np.ndarray:
-        """Covariance of each item's coordinates, from one pass over the answers.
+        """Covariance of each item's coordinates, from few passes over the answers.
 
         It is that of the estimate about the truth, once the two are aligned, in the coordinates
         of ``embedding_``: about 95 of 100 items lie in their ellipses of 95 %. docs/uncertainty.md
-        says how, and where that was tried.
+        says how, and where that was tried. A warning says so where answers are too few.
 
         Parameters
         ----------
         by : {"answer", "participant", "row"}
             What is independent. A participant whose answers are alike tells less than as many
-            different people; that takes some tens of participants to see.
+            different people; it takes some tens of participants to see that. LOE knows no answers,
+            and takes its comparisons for independent.
 
         Returns
         -------
@@ -70,13 +93,21 @@ class UncertainEmbedder(Embedder):
         >>> model.covariance().shape
         (30, 2, 2)
         """
-        check_is_fitted(self, "embedding_")
         check_choice("by", by, BY)
+        found = self._find_covariance(by)
+        if found.doubt is not None:
+            warnings.warn(
+                f"the covariance is not to be trusted: {found.doubt}", UserWarning, stacklevel=2
+            )
+        return found.values
+
+    def _find_covariance(self, by: str) -> Covariance:
+        check_is_fitted(self, "embedding_")
         if "_data" not in vars(self):
             raise AttributeError(
-                f"this {type(self).__name__} no longer has the answers it was fitted to, and no "
-                "covariance was kept: fit it again and take covariance_ before it is pickled, or "
-                "save it with model.save(folder), which keeps the covariance"
+                f"this {type(self).__name__} has no covariance, nor the answers it was fitted to, "
+                "which are not pickled: fit it again, and take covariance_ before it is pickled, "
+                "or save it with model.save(folder), which keeps the covariance"
             )
         if by == "participant" and not isinstance(self._data, Triplets):
             raise ValueError(
@@ -85,7 +116,21 @@ class UncertainEmbedder(Embedder):
             )
         with single_threaded_blas():
             found = self._covariances(by)
-        return np.where(np.isnan(self.embedding_[:, :1, None]), np.nan, found)
+        found = np.where(np.isnan(self.embedding_[:, :1, None]), np.nan, found)
+        return Covariance(found, self._kind(by), self._doubt(found))
+
+    def _doubt(self, covariance: np.ndarray) -> str | None:
+        """Say why a covariance is not to be trusted, if there is a reason."""
+        spread = np.nansum(self.embedding_**2)
+        noise = np.nansum(np.trace(covariance, axis1=1, axis2=2)) / spread if spread > 0 else 1.0
+        if noise <= MOST_NOISE:
+            return None
+        share = f"{noise:.0%} of" if noise < 1 else "all of"
+        return (
+            f"{share} the map's spread may be chance, and where that is more than "
+            f"{MOST_NOISE:.0%}, how much it is cannot be told either. It takes more answers, or a "
+            "ridge"
+        )
 
     def _prepare(self, X: Any, y: Any, device: Any = None) -> tuple[Any, int]:
         vars(self).pop("_covariance", None)
@@ -97,9 +142,9 @@ class UncertainEmbedder(Embedder):
         """Return what is pickled: the model without the data it was fitted to."""
         return {name: value for name, value in super().__getstate__().items() if name != "_data"}
 
-    def _known_covariance(self) -> tuple[np.ndarray, str]:
+    def _known_covariance(self) -> Covariance:
         if "_covariance" not in vars(self):
-            self._covariance = self.covariance(), self._kind("answer")
+            self._covariance = self._find_covariance("answer")
         return self._covariance
 
     def _kind(self, by: str) -> str:

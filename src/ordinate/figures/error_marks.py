@@ -19,9 +19,14 @@ WIDE = float(np.sqrt(chi2.ppf(LEVEL, 1)))  # standard errors on either side of a
 REACH = float(np.sqrt(chi2.ppf(LEVEL, 2)))  # and from the centre of an ellipse to its rim
 
 
-def helpful(n: int, d: int) -> bool:
-    """Whether ellipses help to read a map of so many items and dimensions."""
-    return n <= MOST and d <= MOST_DIMENSIONS
+def helpful(n: int, d: int, source: Any) -> bool:
+    """Whether ellipses help to read a map of so many items and dimensions, and can be trusted."""
+    return n <= MOST and d <= MOST_DIMENSIONS and doubt_of(source) is None
+
+
+def doubt_of(source: Any) -> str | None:
+    """Why the covariances of what a map came from are not to be trusted; None if they are."""
+    return getattr(source, "covariance_doubt_", None)
 
 
 def find_covariance(
@@ -32,8 +37,7 @@ def find_covariance(
     ``source`` is what the map came from: where none are given, a fitted model or a bootstrap has
     them. Ellipses that were asked for must be there.
     """
-    n, d = shape
-    if ellipses is False or (ellipses is None and not helpful(n, d)):
+    if ellipses is False or (ellipses is None and not helpful(*shape, source)):
         return None
     return read_covariance(source, covariance, shape, required=bool(ellipses))
 

@@ -25,7 +25,14 @@ from ordinate.figures.drawing import (
     read_column,
     thumbnail,
 )
-from ordinate.figures.error_marks import REACH, WIDE, fill_of, helpful, read_covariance
+from ordinate.figures.error_marks import (
+    REACH,
+    WIDE,
+    doubt_of,
+    fill_of,
+    helpful,
+    read_covariance,
+)
 from ordinate.figures.fonts import printable
 from ordinate.files.items import display_names
 
@@ -137,7 +144,7 @@ def html_report(
         "verdict": None if verdict is None else [str(part) for part in verdict],
         "held_out": None if held_out is None else _held_out(held_out),
         "calibration": None if calibration is None else _calibration(calibration),
-        "sure": None if C is None else _sure(X, C, shown, ellipses),
+        "sure": None if C is None else _sure(X, C, shown, doubt_of(points), ellipses),
         "palette": {"colours": COLOURS, "markers": MARKERS, "grey": GREY, "other": OTHER},
     }
     return _fill(title, data)
@@ -259,19 +266,23 @@ def _calibration(curve: Mapping[str, Any]) -> dict[str, Any]:
     return {"error": _number(curve["error"]), **bins}
 
 
-def _sure(X: np.ndarray, C: np.ndarray, names: list[str], ellipses: bool | None) -> dict[str, Any]:
+def _sure(
+    X: np.ndarray, C: np.ndarray, names: list[str], doubt: str | None, ellipses: bool | None
+) -> dict[str, Any]:
     """How sure the map is: each item's errors, its covariance by columns, and a sentence."""
     n, d = X.shape
     told = sureness(X, C, names, LEAST_CERTAIN)
     drawn = n <= MOST_ELLIPSES
+    trusted = doubt is None
     columns = [C[:, k, l] for k in range(d) for l in range(k, d)] if drawn else []
     return {
         "told": None if told is None else f"{str(told)[:1].upper()}{str(told)[1:]}.",
+        "doubt": None if trusted else f"This is not to be trusted: {doubt}.",
         "size": 1.0 if told is None else told.size,
         "errors": [_rounded(error) for error in place_errors(C)],
         "by_dimension": [[_rounded(error) for error in axis] for axis in standard_errors(C).T],
         "covariance": [[_rounded(value) for value in column] for column in columns] or None,
-        "ellipses": drawn and (helpful(n, d) if ellipses is None else ellipses),
+        "ellipses": drawn and (trusted and helpful(n, d, None) if ellipses is None else ellipses),
         "reach": WIDE if d == 1 else REACH,
         "fill": fill_of(X[:, :2], C[:, :2, :2]) if drawn else 0.0,
     }

@@ -17,8 +17,7 @@ from ordinate.algorithms.dimension import DimensionChoice
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
-from ordinate.estimators.saving import standard_errors, write_model
-from ordinate.estimators.uncertain import IN_WORDS
+from ordinate.estimators.saving import known_covariance, standard_errors, write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
 from ordinate.evaluation.metrics import as_plain, three_way_in_words
@@ -120,14 +119,13 @@ def write_run(
 
     def draw(appearance: Appearance) -> None:
         figure = plot_map(
-            model.embedding_,
+            model,
             labels,
             names=appearance.names,
             images=appearance.images,
             colour=appearance.colour,
             colour_name=appearance.colour_name,
             caption=caption(analysis, story),
-            covariance=getattr(model, "covariance_", None),
             **appearance.drawing,
         )
         save(figure, folder / "embedding.png")
@@ -198,7 +196,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "n_passes": _number(getattr(model, "n_passes_", None)),
         "init": getattr(getattr(model, "init_", None), "name", None),
         "starts": [end._asdict() for end in getattr(model, "starts_", [])],
-        "covariance": _covariance_in_words(model),
+        "covariance": None if (known := known_covariance(model)) is None else known.in_words,
     }
     return {
         "ordinate": __version__,
@@ -238,12 +236,6 @@ def _sureness(model: Any) -> Sureness | None:
     """How sure the map is; None for a method that does not know."""
     covariance = getattr(model, "covariance_", None)
     return None if covariance is None else sureness(model.embedding_, covariance, model.items_)
-
-
-def _covariance_in_words(model: Any) -> str | None:
-    """What the standard errors take for independent; None for a method that knows none."""
-    kind = getattr(model, "covariance_kind_", None)
-    return None if kind is None else f"by {kind}: {IN_WORDS[kind]}"
 
 
 def _dimension(model: Any) -> DimensionChoice | None:
@@ -289,7 +281,7 @@ def _page(
     held_out = analysis.held_out
     curve = None if held_out is None else as_plain(held_out)["calibration"]
     return html_report(
-        analysis.model.embedding_,
+        analysis.model,
         labels,
         title=story.title,
         names=appearance.names,
@@ -305,7 +297,6 @@ def _page(
         facts={name: str(value) for name, value in facts.items()},
         held_out=None if held_out is None else _headline(held_out),
         calibration=curve,
-        covariance=getattr(analysis.model, "covariance_", None),
         ellipses=appearance.drawing.get("ellipses"),
         verdict=next(((p.severity, p.what, p.remedy) for p in analysis.problems), None),
     )

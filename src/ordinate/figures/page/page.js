@@ -101,7 +101,8 @@ function sureSection() {
     { name: "in units of the map", value: (i) => errors[i], text: (i) => number(errors[i]), isNumber: true }];
   if (d > 1) byDimension.slice(0, 6).forEach((values, k) => columns.push({ name: `dimension ${k + 1}`, value: (i) => values[i], text: (i) => number(values[i]), isNumber: true }));
   const meaning = `The standard error of an item's place is the root of its mean squared distance from the true one; the map's size is that of the items from their centre.` + (data.sure.covariance ? ` ${d === 1 ? "Bars" : "Ellipses"} on the map hold the true places, each with 95% confidence.` : "");
-  section("sure", "How sure", el("p", {}, told), table(columns, n, meaning, 1, 10, true));
+  const doubt = data.sure.doubt ? problemNode("div", ["warning", data.sure.doubt, ""]) : null;
+  section("sure", "How sure", doubt, el("p", {}, told), table(columns, n, meaning, 1, 10, true));
 }
 
 function participantsSection() {

@@ -136,6 +136,9 @@ def _add_outer(rows, curvature, slope, pull, push, answer, sums, gradient, item_
     """
     d = pull.shape[1]
     by_answer = answer.shape[0] > 0
+    if d == 2 and not by_answer:
+        _add_outer_in_the_plane(rows, curvature, slope, pull, push, sums)
+        return
     change = np.empty(d)
     for row in range(rows.shape[0]):
         if by_answer and answer[row] != state[1]:
@@ -163,6 +166,37 @@ def _add_outer(rows, curvature, slope, pull, push, answer, sums, gradient, item_
                 for a in range(d):
                     for b in range(a + 1):
                         sums[item, 1, a, b] += square * change[a] * change[b]
+
+
+@kernel
+def _add_outer_in_the_plane(rows, curvature, slope, pull, push, sums):
+    """The same for maps in the plane, each row an answer: worth a loop of its own."""
+    for row in range(rows.shape[0]):
+        c, s = curvature[row], slope[row] * slope[row]
+        pull_x, pull_y, push_x, push_y = pull[row, 0], pull[row, 1], push[row, 0], push[row, 1]
+        both_x, both_y = pull_x - push_x, pull_y - push_y
+        anchor, near, far = sums[rows[row, 0]], sums[rows[row, 1]], sums[rows[row, 2]]
+        xx, yx, yy = both_x * both_x, both_y * both_x, both_y * both_y
+        anchor[0, 0, 0] += c * xx
+        anchor[0, 1, 0] += c * yx
+        anchor[0, 1, 1] += c * yy
+        anchor[1, 0, 0] += s * xx
+        anchor[1, 1, 0] += s * yx
+        anchor[1, 1, 1] += s * yy
+        xx, yx, yy = pull_x * pull_x, pull_y * pull_x, pull_y * pull_y
+        near[0, 0, 0] += c * xx
+        near[0, 1, 0] += c * yx
+        near[0, 1, 1] += c * yy
+        near[1, 0, 0] += s * xx
+        near[1, 1, 0] += s * yx
+        near[1, 1, 1] += s * yy
+        xx, yx, yy = push_x * push_x, push_y * push_x, push_y * push_y
+        far[0, 0, 0] += c * xx
+        far[0, 1, 0] += c * yx
+        far[0, 1, 1] += c * yy
+        far[1, 0, 0] += s * xx
+        far[1, 1, 0] += s * yx
+        far[1, 1, 1] += s * yy
 
 
 @kernel
