@@ -120,6 +120,20 @@ def test_models_and_bootstraps_bring_their_own():
         plot_map(without, ellipses=True)
 
 
+def test_what_is_not_to_be_trusted_is_drawn_only_if_asked_for(show):
+    triplets = sample_triplets(some_map()[0], 60, random_state=0)
+    model = STE(init="random", regularization=1.0, random_state=0).fit(triplets)
+    assert model.covariance_doubt_ is not None
+    assert not drawn(plot_map(model))
+    assert drawn(plot_map(model, ellipses=True))
+    assert data_of(html_report(model, title="x", ellipses=True))["sure"]["ellipses"]
+    page = show(model, title="x")
+    assert not page.js("document.getElementById('show-ellipses').checked")
+    told = page.js("document.querySelector('#sure .problem').innerText")
+    assert "This is not to be trusted: " in told
+    assert model.covariance_doubt_ in told
+
+
 def test_what_cannot_be_drawn_is_refused():
     points, C = some_map()
     with pytest.raises(ValueError, match="ellipses need the covariance of each item's"):

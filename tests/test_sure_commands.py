@@ -119,6 +119,18 @@ def test_a_table_that_was_changed_gets_no_ellipses(folder, run, seen, tmp_path):
     assert not seen
 
 
+def test_doubtful_ellipses_are_drawn_only_if_asked_for(run, seen, tmp_path):
+    triplets = sample_triplets(sample_points(12, random_state=0), 60, random_state=0)
+    model = STE(init="random", regularization=1.0, random_state=0).fit(triplets)
+    model.save(tmp_path / "m")
+    told = run("plot", tmp_path / "m", "-o", tmp_path / "a.png").stderr
+    assert f"no ellipses are drawn: they are not to be trusted: {model.covariance_doubt_}" in told
+    assert not seen
+    told = run("plot", tmp_path / "m", "-o", tmp_path / "b.png", "--ellipses").stderr
+    assert "trusted" not in told
+    assert len(seen) == 1
+
+
 def test_a_map_alone_is_drawn_without_a_word(folder, run, seen, tmp_path):
     shutil.copy(folder / "map/embedding.csv", tmp_path / "other.csv")
     told = run("plot", tmp_path / "other.csv", "-o", tmp_path / "a.png").stderr

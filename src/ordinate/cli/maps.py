@@ -336,7 +336,7 @@ def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any
             raise ValueError(f"{embedding} has other standard errors than covariance.npy beside it")
         doubt = doubt_of(model)
         if doubt is not None and not required:
-            raise ValueError(f"they are not to be trusted, as {doubt}; --ellipses draws them still")
+            raise ValueError(f"they are not to be trusted: {doubt}. --ellipses draws them still")
     except (AttributeError, ValueError) as error:
         if required:
             raise shell.CommandError(f"--ellipses: {error}", shell.UNREADABLE) from None
