@@ -57,6 +57,7 @@ def test_fit_leaves_everything_behind(run, answers):
     result = run("fit", answers, "-o", "out", "--seed", 3)
     assert sorted(os.listdir("out")) == [
         ".ordinate",
+        "covariance.npy",
         "embedding.csv",
         "embedding.png",
         "embedding.svg",
@@ -499,7 +500,7 @@ def test_all_columns_of_items_can_colour_the_report(run, answers):
     run("fit", answers, "-o", "out", *options, "--colour", "accuracy")
     names = ["kind", "items_accuracy", "items_items_accuracy", "column 5", "empty", "day"]
     found = read_map("out/embedding.csv").columns
-    assert list(found) == ["triplets", "accuracy", *names]
+    assert list(found) == ["se1", "se2", "triplets", "accuracy", *names]
     row = read_map("out/embedding.csv").labels.index("Käse 7")
     assert [found[name][row] for name in names[:4]] == ["b", 7, "x7", 1.75]
     page = Path("out/report.html").read_text(encoding="utf-8")

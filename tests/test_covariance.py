@@ -373,6 +373,19 @@ def test_damaged_covariances_are_refused(answers, tmp_path, damage):
         ordinate.load(tmp_path / "map")
 
 
+def test_no_map_is_lost_because_of_its_errors(answers, tmp_path, monkeypatch):
+    def fail(*_):
+        raise MemoryError("no room")
+
+    model = STE(random_state=0).fit(answers)
+    monkeypatch.setattr(STE, "_covariances", fail)
+    with pytest.warns(UserWarning, match="how sure the map is could not be computed.*no room"):
+        model.save(tmp_path / "map")
+    again = ordinate.load(tmp_path / "map")
+    assert np.array_equal(again.embedding_, model.embedding_)
+    assert not hasattr(again, "covariance_")
+
+
 def test_unknown_kinds_are_refused(answers):
     model = STE(random_state=0).fit(answers)
     with pytest.raises(ValueError, match="by must be"):

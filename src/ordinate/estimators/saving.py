@@ -7,6 +7,7 @@ covariance.npy  each item's covariance (n, d, d), of methods that know how sure 
 
 import json
 import os
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,33 +28,43 @@ IN_THE_TABLE, LONGEST = ("embedding_", "items_"), 10_000
 
 def save(model: Embedder, folder: str | os.PathLike, *, force: bool = False) -> None:
     """Write a fitted model to a folder; see :meth:`Embedder.save`."""
-    with whole_folder(folder, force=force) as new:
-        write_map(new / MAP, model.items_, model.embedding_, standard_errors(model))
-        write_model(new / MODEL, model)
-
-
-def standard_errors(model: Embedder) -> dict[str, np.ndarray]:
-    """Columns se1, se2, ... of a map's table; none where the method does not know them."""
     known = known_covariance(model)
+    with whole_folder(folder, force=force) as new:
+        write_map(new / MAP, model.items_, model.embedding_, standard_errors(known))
+        write_model(new / MODEL, model, known)
+
+
+def known_covariance(model: Embedder) -> Covariance | None:
+    """What is known of how sure a map is, if the method tells and its answers are still there.
+
+    No map is lost because that cannot be computed: a warning says so.
+    """
+    if (
+        not isinstance(model, UncertainEmbedder)
+        or not {"_covariance", "_data"} & vars(model).keys()
+    ):
+        return None
+    try:
+        return model._known_covariance()
+    except (MemoryError, OSError, ArithmeticError, np.linalg.LinAlgError) as error:
+        warnings.warn(
+            f"how sure the map is could not be computed, and is not saved: {error}",
+            UserWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def standard_errors(known: Covariance | None) -> dict[str, np.ndarray]:
+    """Columns se1, se2, ... of a map's table; none where they are not known."""
     if known is None:
         return {}
     errors = np.sqrt(np.diagonal(known.values, axis1=1, axis2=2))
     return {f"se{k}": column for k, column in enumerate(errors.T, start=1)}
 
 
-def known_covariance(model: Embedder) -> Covariance | None:
-    """What is known of how sure a map is, if the method tells and its answers are still there."""
-    if (
-        not isinstance(model, UncertainEmbedder)
-        or not {"_covariance", "_data"} & vars(model).keys()
-    ):
-        return None
-    return model._known_covariance()
-
-
-def write_model(path: Path, model: Embedder) -> None:
+def write_model(path: Path, model: Embedder, known: Covariance | None = None) -> None:
     """Write ``model.json``, beside which the table of the map belongs, and the covariance."""
-    known = known_covariance(model)
     if known is not None:
         with whole_file(path.with_name(COVARIANCE)) as partial, partial.open("wb") as file:
             np.save(file, known.values)

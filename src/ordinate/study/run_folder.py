@@ -106,8 +106,9 @@ def write_run(
     """
     model = analysis.model
     labels = [str(label) for label in model.items_]
+    known = known_covariance(model)
     columns: dict[str, Any] = {
-        **standard_errors(model),
+        **standard_errors(known),
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
     }
@@ -115,7 +116,7 @@ def write_run(
     named = {} if appearance.names is None else {"name": appearance.names}
     more = columns | named | dict(appearance.columns)
     write_map(folder / "embedding.csv", labels, model.embedding_, more, defuse=defuse)
-    write_model(folder / "model.json", model)
+    write_model(folder / "model.json", model, known)
 
     def draw(appearance: Appearance) -> None:
         figure = plot_map(
@@ -196,7 +197,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "n_passes": _number(getattr(model, "n_passes_", None)),
         "init": getattr(getattr(model, "init_", None), "name", None),
         "starts": [end._asdict() for end in getattr(model, "starts_", [])],
-        "covariance": None if (known := known_covariance(model)) is None else known.in_words,
+        "covariance": None if (known := vars(model).get("_covariance")) is None else known.in_words,
     }
     return {
         "ordinate": __version__,
