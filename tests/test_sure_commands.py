@@ -131,6 +131,19 @@ def test_doubtful_ellipses_are_drawn_only_if_asked_for(run, seen, tmp_path):
     assert len(seen) == 1
 
 
+def test_a_fit_whose_errors_cannot_be_computed_is_drawn(folder, run, tmp_path, monkeypatch):
+    def failing(self, by):
+        raise np.linalg.LinAlgError("no inverse")
+
+    monkeypatch.setattr(STE, "_covariances", failing)
+    words = ("fit", folder / "answers.csv", "--method", "ste", "--folds", "0", "-o", tmp_path / "m")
+    told = run(*words)
+    assert "could not be computed" in told.stderr
+    assert "how sure" not in told.stdout
+    assert (tmp_path / "m/embedding.png").exists()
+    assert '"sure":null' in (tmp_path / "m/report.html").read_text("utf-8")
+
+
 def test_a_map_alone_is_drawn_without_a_word(folder, run, seen, tmp_path):
     shutil.copy(folder / "map/embedding.csv", tmp_path / "other.csv")
     told = run("plot", tmp_path / "other.csv", "-o", tmp_path / "a.png").stderr

@@ -120,7 +120,7 @@ def write_run(
 
     def draw(appearance: Appearance) -> None:
         figure = plot_map(
-            model,
+            _shown(model),
             labels,
             names=appearance.names,
             images=appearance.images,
@@ -234,9 +234,14 @@ def _choice(model: Any) -> dict[str, Any] | None:
 
 
 def _sureness(model: Any) -> Sureness | None:
-    """How sure the map is; None for a method that does not know."""
-    covariance = getattr(model, "covariance_", None)
-    return None if covariance is None else sureness(model.embedding_, covariance, model.items_)
+    """How sure the map is; None where that is not known."""
+    known = vars(model).get("_covariance")
+    return None if known is None else sureness(model.embedding_, known.values, model.items_)
+
+
+def _shown(model: Any) -> Any:
+    """What is drawn: the model, or its map alone where it is not known how sure that is."""
+    return model if "_covariance" in vars(model) else model.embedding_
 
 
 def _dimension(model: Any) -> DimensionChoice | None:
@@ -282,7 +287,7 @@ def _page(
     held_out = analysis.held_out
     curve = None if held_out is None else as_plain(held_out)["calibration"]
     return html_report(
-        analysis.model,
+        _shown(analysis.model),
         labels,
         title=story.title,
         names=appearance.names,
