@@ -237,3 +237,12 @@ def test_the_covariance_is_that_of_the_maps():
     assert np.isnan(found.covariance[1]).all()
     assert [each.item for each in found.least_certain()] == ["a"]
     assert repr(found) == "Bootstrap(7 maps of 2 items in 2 dimensions)"
+
+
+def test_a_model_that_was_loaded_is_as_good(tmp_path):
+    """What was chosen, and by what the map was multiplied, is saved with it."""
+    model = OrdinalEmbedding(random_state=0).fit(TRIPLETS)
+    model.save(tmp_path / "m")
+    again = ordinate.load(tmp_path / "m")
+    maps = [bootstrap(each, TRIPLETS, n_boot=2, random_state=0).maps for each in (model, again)]
+    np.testing.assert_allclose(*maps, rtol=1e-6, atol=1e-9)
