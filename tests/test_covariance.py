@@ -243,8 +243,8 @@ def test_every_likelihood_model_has_one(kind, answers):
 def test_the_chosen_map_has_the_covariance_of_its_maker(answers):
     """Scaled with the map, and made with the loss and ridge that made it."""
     model = OrdinalEmbedding(random_state=0).fit(answers)
-    made = PowerEmbedding(init=model.embedding_ / model._scale, **model.maker_).fit(answers)
-    expected = model._scale**2 * np.linalg.det(made.covariance_) ** 0.5
+    made = PowerEmbedding(init=model.embedding_ / model.scale_, **model.maker_).fit(answers)
+    expected = model.scale_**2 * np.linalg.det(made.covariance_) ** 0.5
     assert np.linalg.det(model.covariance_) ** 0.5 == pytest.approx(expected, rel=0.05)
 
 

@@ -98,7 +98,7 @@ def test_a_fit_is_kept_if_nothing_can_be_drawn(run, monkeypatch):
     assert (
         "warning: the figure cannot show anything: RuntimeError: no figure today" in result.stderr
     )
-    assert "out/: embedding.csv, model.json, report.html, run.json" in result.stdout
+    assert "out/: embedding.csv, covariance.npy, model.json, report.html, run.json" in result.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such file names")

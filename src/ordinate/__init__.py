@@ -32,7 +32,8 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
         STEProj,
     )
     from ordinate.estimators.saving import load
-    from ordinate.evaluation import metrics
+    from ordinate.evaluation import metrics, uncertainty
+    from ordinate.evaluation.bootstrap import bootstrap
     from ordinate.evaluation.metrics import align, procrustes_error, purity, triplet_error
     from ordinate.evaluation.splits import TripletKFold
     from ordinate.figures.dimensions import plot_dimensions
@@ -68,7 +69,8 @@ _HOMES = {
         "STEProj",
     ),
     "estimators.saving": ("load",),
-    "evaluation": ("metrics",),
+    "evaluation": ("metrics", "uncertainty"),
+    "evaluation.bootstrap": ("bootstrap",),
     "evaluation.metrics": ("align", "procrustes_error", "purity", "triplet_error"),
     "evaluation.splits": ("TripletKFold",),
     "figures.dimensions": ("plot_dimensions",),

@@ -21,6 +21,7 @@ from scipy.stats import chi2
 
 from ordinate._base.arrays import beside, namespace, on_host
 from ordinate.algorithms.optimise import minimise
+from ordinate.evaluation.uncertainty import Interval
 from ordinate.kernels.losses import power_family
 from ordinate.passes import TripletStore
 
@@ -39,20 +40,6 @@ TRIES = 4
 WALL = 1e3  # above the best, in place of a value that overflows
 NEAR = 0.05  # of the rise at an end, in square roots, to interpolate from there
 LONGEST = 30  # steps to an end
-
-
-class Interval(NamedTuple):
-    """What a number is, and where it may lie.
-
-    Attributes
-    ----------
-    estimate, low, high : float
-        An end is infinite where the answers set no limit.
-    """
-
-    estimate: float
-    low: float
-    high: float
 
 
 class _Numbers(NamedTuple):

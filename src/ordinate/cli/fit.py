@@ -14,6 +14,7 @@ from ordinate.cli._appearance import find_appearance
 from ordinate.cli.data import ReadingOptions, open_answers
 from ordinate.cli.maps import (
     Colour,
+    Ellipses,
     ImageAlpha,
     Images,
     ImageSize,
@@ -66,6 +67,7 @@ def fit(
     image_size: ImageSize = None,
     image_alpha: ImageAlpha = 1.0,
     keep_white: KeepWhite = False,
+    ellipses: Ellipses = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
@@ -110,7 +112,7 @@ def fit(
     target = find_target(file, output, force)
     check_device(device)
     wanted = read_dimensions(dimensions)
-    drawing = drawing_of(labels, image_size, image_alpha, keep_white)
+    drawing = drawing_of(labels, image_size, image_alpha, keep_white, ellipses)
     compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
@@ -136,6 +138,7 @@ def fit(
             device=device,
             random_state=seed,
         )
+        check_ellipses(ellipses, choice)
         compiling.wait()
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
         used = {
@@ -195,6 +198,17 @@ def check_device(device: str | None) -> None:
     if device is not None and not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
         raise shell.CommandError(
             f"--device must be cpu, cuda, cuda:<number> or auto; got {device}", shell.WRONG_USE
+        )
+
+
+def check_ellipses(ellipses: bool | None, choice: Any) -> None:
+    """Refuse ellipses of a method that cannot tell how sure its map is, before it is fitted."""
+    if ellipses and not hasattr(type(choice.estimator), "covariance_"):
+        raise shell.CommandError(
+            f"--ellipses: method {choice.name} cannot tell how sure its map is; leave that out, or "
+            "take a method with probabilities, such as ste (in Python, ordinate.bootstrap tells "
+            "it of any method)",
+            shell.WRONG_USE,
         )
 
 
@@ -332,6 +346,8 @@ def report(
             )
         if held_out["three_way"]:
             shell.answer(f"held-out answers: {three_way_in_words(held_out)}")
+    if record["uncertainty"] is not None:
+        shell.answer(f"how sure: {record['uncertainty']['told']}")
     if result["covariance"] is not None:
         shell.answer(f"standard errors {result['covariance']}")
     written = [name for name in FILES if (folder / name).exists()]

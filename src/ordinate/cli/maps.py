@@ -36,6 +36,14 @@ ImageAlpha = Annotated[
 KeepWhite = Annotated[
     bool, typer.Option("--keep-white", help="Keep white backgrounds of pictures.")
 ]
+Ellipses = Annotated[
+    bool | None,
+    typer.Option(
+        "--ellipses/--no-ellipses",
+        help="Show how sure each place is; by default in 1 or 2 dimensions, up to 300 items.",
+        show_default=False,
+    ),
+]
 
 
 @shell.command
@@ -60,6 +68,7 @@ def plot(
     image_size: ImageSize = None,
     image_alpha: ImageAlpha = 1.0,
     keep_white: KeepWhite = False,
+    ellipses: Ellipses = None,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -78,8 +87,9 @@ def plot(
     path = embedding.with_suffix(".png") if output is None else output
     refuse_output(path, force, inputs=[embedding])
     check_ending(path)
-    drawing = drawing_of(labels, image_size, image_alpha, keep_white)
+    drawing = drawing_of(labels, image_size, image_alpha, keep_white, ellipses)
     found = _read(embedding)
+    covariance = None if ellipses is False else _covariance(embedding, found, bool(ellipses), quiet)
     appearance = find_appearance(found.labels, images, items, colour, name, found.columns, quiet)
     with shell.warnings_as_notes(quiet):
         figure = plot_map(
@@ -92,6 +102,7 @@ def plot(
             title=title,
             caption=caption,
             width=float(width) if width.replace(".", "", 1).isdigit() else width,
+            covariance=covariance,
             **drawing,
         )
     save(figure, path)
@@ -291,7 +302,11 @@ def export(
 
 
 def drawing_of(
-    labels: str, image_size: float | None, image_alpha: float, keep_white: bool
+    labels: str,
+    image_size: float | None,
+    image_alpha: float,
+    keep_white: bool,
+    ellipses: bool | None,
 ) -> dict[str, Any]:
     """Return how to draw, as arguments of ``plot_map``, once it is known that it can be."""
     from ordinate.figures.plotting import check_drawing
@@ -303,7 +318,45 @@ def drawing_of(
         "image_size": image_size,
         "image_alpha": image_alpha,
         "keep_white": keep_white,
+        "ellipses": ellipses,
     }
+
+
+def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any:
+    """Return how sure the model beside a map is of each item's place; None if it is not known."""
+    from ordinate.estimators.saving import MAP, MODEL, load
+    from ordinate.figures.error_marks import doubt_of
+
+    try:
+        if embedding.name != MAP or not (embedding.parent / MODEL).exists():
+            raise ValueError(f"there is no {MODEL} of {embedding.name} beside it, as fit leaves it")
+        model = load(embedding.parent)
+        covariance = model._uncertain_map()[1]
+        if not _belongs(covariance, found):
+            raise ValueError(f"{embedding} has other standard errors than covariance.npy beside it")
+        doubt = doubt_of(model)
+        if doubt is not None and not required:
+            raise ValueError(f"they are not to be trusted: {doubt}. --ellipses draws them still")
+    except (AttributeError, ValueError) as error:
+        if required:
+            raise shell.CommandError(f"--ellipses: {error}", shell.UNREADABLE) from None
+        if isinstance(error, ValueError) and (embedding.parent / "covariance.npy").exists():
+            shell.say(f"note: no ellipses are drawn: {error}", quiet)
+        return None
+    return covariance
+
+
+def _belongs(covariance: Any, found: Any) -> bool:
+    """Whether covariances are those of a table: its rows may have been sorted or changed since."""
+    import numpy as np
+
+    from ordinate.evaluation.uncertainty import standard_errors
+
+    columns = [found.columns.get(f"se{k}") for k in range(1, found.points.shape[1] + 1)]
+    if any(column is None for column in columns):
+        return False
+    table = np.array(columns, dtype=float).T
+    return np.allclose(table, standard_errors(covariance), rtol=1e-6, equal_nan=True)
 
 
 def inside(path: Path) -> Path:

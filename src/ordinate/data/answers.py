@@ -13,6 +13,7 @@ import numpy as np
 
 from ordinate._base.checks import check_choice, check_length
 from ordinate.data.labels import encode
+from ordinate.data.numbering import numbered
 from ordinate.data.triplets import Triplets
 
 Items = Iterable[Hashable] | None
@@ -258,6 +259,37 @@ def votes(
     _raise_first(counts.sum(axis=1) == 0, lambda _: "nobody voted; leave the question out")
     a, b, c = ids.T
     return _combine([(a, b, c), (a, c, b)], names, participant, weight=counts)
+
+
+def independent_answers(triplets: Triplets) -> np.ndarray:
+    """Number the answers that rows came from, those of different people apart.
+
+    Votes for and against have the number of their question, so that no split separates them, but
+    people cast them: where rows of one number contradict each other, each is an answer by itself,
+    of as many people as its weight says.
+
+    Returns
+    -------
+    ndarray of int64, shape (m,)
+        In the order of ``triplets.groups("answer")``.
+
+    Examples
+    --------
+    >>> independent_answers(votes([0, 0], [1, 1], [2, 3], [4, 2], [1, 0])).tolist()
+    [0, 1, 2]
+    >>> independent_answers(odd_one_out([0, 0], [1, 1], [2, 3])).tolist()
+    [0, 0, 1, 1]
+    """
+    answer = triplets.groups("answer")
+    if triplets.weight is None or triplets.answer is None:
+        return answer
+    question, lower_near = triplets._asked
+    place = numbered(answer * (1 + question.max()) + question)
+    one_way, asked = np.bincount(place, lower_near)[place], np.bincount(place)[place]
+    contradicted = np.zeros(int(answer.max()) + 1, dtype=bool)
+    contradicted[answer[(one_way > 0) & (one_way < asked)]] = True
+    row = np.where(contradicted[answer], 1 + np.arange(len(answer)), 0)
+    return numbered(answer * (1 + len(answer)) + row)
 
 
 def _combine(

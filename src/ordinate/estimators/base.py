@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from os import PathLike
 from tempfile import gettempdir
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +22,8 @@ from ordinate._base.messages import Message, Option, some
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
-from ordinate.files.inputs import open_source, over_labels
+from ordinate.evaluation.uncertainty import UncertainMap
+from ordinate.files.inputs import answered, open_source, over_labels
 from ordinate.files.ondisk import TripletFile
 from ordinate.kernels.losses import Loss
 
@@ -49,7 +50,7 @@ else:
         """An estimator of scikit-learn that makes a map, and names the map's columns."""
 
 
-class Embedder(ScikitEstimator, ABC):
+class Embedder(UncertainMap, ScikitEstimator):
     """A map in ``embedding_`` that answers questions, and how it is asked for."""
 
     n_components: Any  # a whole number, or what one is to be chosen of
@@ -222,6 +223,31 @@ class Embedder(ScikitEstimator, ABC):
         check_is_fitted(self, "embedding_")
         saving.save(self, folder, force=force)
 
+    def _uncertain_map(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        check_is_fitted(self, "embedding_")
+        if not hasattr(type(self), "covariance_"):
+            raise AttributeError(
+                f"{type(self).__name__} is no likelihood, which would tell how sure its map is: "
+                "ordinate.bootstrap(model, triplets) finds that out, and its result has the same "
+                "methods"
+            )
+        covariance = getattr(self, "covariance_")  # noqa: B009  # of some subclasses
+        return self.embedding_, covariance, self.items_
+
+    def _fitted_again(self, triplets: Triplets, random_state: Any) -> np.ndarray:
+        """Return the map of other answers about the same items, in units of this one.
+
+        What this fit chose stays chosen, and where a start is taken, it is this map.
+        """
+        return self._like_this(random_state).fit(triplets).embedding_
+
+    def _like_this(self, random_state: Any) -> "Embedder":
+        """Return an estimator of the same kind, not fitted, that says nothing."""
+        quiet = {"verbose": 0, "callback": None, "random_state": random_state}
+        known = self.get_params(deep=False)
+        given = {name: value for name, value in quiet.items() if name in known}
+        return clone(self).set_params(**given)
+
     def _warn_of_cut_answers(self, X: Any) -> None:
         """Warn, once for each table, where the fit has seen part of the answers that are judged."""
         seen = getattr(self, "_fitted_to", None)
@@ -315,19 +341,3 @@ class Embedder(ScikitEstimator, ABC):
         tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
-
-
-def answered(X: Any, triplets: Any, y: Any) -> Any:
-    """Return the triplets that X became, answered as ``y`` says; None means as they stand.
-
-    The rows of a file may come in another order, or not all: nobody can say what belongs to which.
-    """
-    if y is None:
-        return triplets
-    if isinstance(X, (str, PathLike, TripletFile)):
-        raise ValueError(
-            "y goes with rows in memory, and X is a file, whose rows may be dropped or sorted as "
-            "they are read: leave y out if the file says what was nearer, or read it first, with "
-            "ordinate.readers.read(path).triplets, and give y for the rows that came out"
-        )
-    return triplets.answered(y)

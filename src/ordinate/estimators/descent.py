@@ -141,6 +141,9 @@ class GradientEmbedder(Embedder):
     def _loss(self, n_components: int) -> Loss:
         """Return the loss that the map minimises."""
 
+    def _like_this(self, random_state: Any) -> Embedder:
+        return super()._like_this(random_state).set_params(init=self.embedding_, n_init=1)
+
     def _store(self, triplets: Any) -> TripletStore:
         single = self.device_ != TORCH_CPU and self.tol >= SINGLE
         return store_of(

@@ -14,6 +14,7 @@ from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.landmark_covariance import landmark_covariances
 from ordinate.algorithms.scaling import principal_axes
+from ordinate.estimators.base import Embedder
 from ordinate.estimators.uncertain import UncertainEmbedder
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
@@ -167,6 +168,10 @@ class LOE(UncertainEmbedder):
         )
         self._warn(triplets)
         return self
+
+    def _like_this(self, random_state: Any) -> Embedder:
+        landmarks = self.items_[self.landmarks_]
+        return super()._like_this(random_state).set_params(landmarks=landmarks)
 
     def _covariances(self, by: str) -> np.ndarray:
         return landmark_covariances(

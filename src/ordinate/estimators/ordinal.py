@@ -15,16 +15,18 @@ from ordinate._base.messages import Message, Option
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, judge_dimensions
 from ordinate.algorithms.optimise import Step
-from ordinate.algorithms.profile import Interval, response_intervals
+from ordinate.algorithms.profile import response_intervals
 from ordinate.algorithms.response import fit_response
 from ordinate.algorithms.selection import LAPSE, STEPS, Judged, Part, choose_maker
 from ordinate.data.folds import sampled_answers, shuffled_folds
 from ordinate.data.summary import ceiling
 from ordinate.data.triplets import Triplets
+from ordinate.estimators.base import Embedder
 from ordinate.estimators.descent import WORKING
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
 from ordinate.evaluation.metrics import levels
+from ordinate.evaluation.uncertainty import Interval
 from ordinate.files.inputs import over_labels
 from ordinate.files.ondisk import TripletFile
 from ordinate.kernels.losses import Loss, power_family
@@ -87,6 +89,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     maker_ : dict
         What made the map: power, slope, lapse and regularization, as :class:`PowerEmbedding` takes
         them.
+    scale_ : float
+        Of the map, over what ``maker_`` made: what fits ``power_`` and ``slope_``.
     choice_ : list of dict
         The chosen maker and the runners-up: power, slope, regularization; minus the mean
         log-likelihood of an unseen answer and by how much it exceeds the best one's, with its
@@ -182,9 +186,18 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             points = beside(drawn.counts, np.nan_to_num(best.embedding_))
             response = fit_response([(drawn, points)], chosen.loss)
         self.power_, self.slope_, self.lapse_ = response.loss.shape
-        self._scale = response.scale
-        self.embedding_ = self._scale * best.embedding_
+        self.scale_ = response.scale
+        self.embedding_ = self.scale_ * best.embedding_
         return self
+
+    def _like_this(self, random_state: Any) -> Embedder:
+        made = self.embedding_ / self.scale_
+        return self._maker(
+            init=made, n_init=1, random_state=random_state, **{**self.maker_, "verbose": 0}
+        )
+
+    def _fitted_again(self, triplets: Triplets, random_state: Any) -> np.ndarray:
+        return self.scale_ * super()._fitted_again(triplets, random_state)
 
     def response_intervals(self, X: Any, *, level: float = 0.95) -> dict[str, Interval]:
         """Intervals of the numbers that say how people answer, from all answers.
@@ -297,7 +310,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     def _made_by(self) -> tuple[Loss, float, float]:
         made = self.maker_
         loss = power_family(made["power"], made["slope"], made["lapse"])
-        return loss, made["regularization"], self._scale
+        return loss, made["regularization"], self.scale_
 
     def _loss(self, n_components: int) -> Loss:
         return power_family(self.power_, self.slope_, self.lapse_)

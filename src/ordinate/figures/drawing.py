@@ -92,7 +92,7 @@ def read_column(name: str, values: Any, n: int) -> Column:
 def check_map(points: Any, labels: Any) -> tuple[np.ndarray, list[str] | None, np.ndarray]:
     """Return coordinates, labels as text, and which items have a place (no NaN).
 
-    ``points`` may be a fitted estimator, which has both.
+    ``points`` may be a fitted estimator or a bootstrap, which have both.
     """
     if hasattr(points, "get_params"):
         from sklearn.utils.validation import check_is_fitted
@@ -100,6 +100,9 @@ def check_map(points: Any, labels: Any) -> tuple[np.ndarray, list[str] | None, n
         check_is_fitted(points, "embedding_")
         labels = getattr(points, "items_", None) if labels is None else labels
         points = points.embedding_
+    elif hasattr(points, "embedding"):
+        labels = points.items if labels is None else labels
+        points = points.embedding
     X = np.asarray(points, dtype=float)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"points must be an (n, d) array; got shape {X.shape}")

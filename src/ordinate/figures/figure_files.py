@@ -88,8 +88,8 @@ def _eps(figure: "Figure", dpi: float) -> bytes:
 
 @contextmanager
 def _opaque(figure: "Figure") -> Iterator[None]:
-    """Mix markers and thumbnails with white for as long as this lasts."""
-    from matplotlib.collections import PathCollection
+    """Mix markers and thumbnails with white for as long as this lasts; ellipses are not filled."""
+    from matplotlib.collections import EllipseCollection, LineCollection, PathCollection
     from matplotlib.offsetbox import OffsetImage
 
     with ExitStack() as after:
@@ -104,6 +104,14 @@ def _opaque(figure: "Figure") -> Iterator[None]:
             before = {"alpha": markers.get_alpha(), "facecolor": colours}
             after.callback(markers.set, edgecolor=markers.get_edgecolor(), **before)
             markers.set(alpha=None, facecolor=_on_white(colours), edgecolor="white")
+        for ellipses in figure.findobj(EllipseCollection):
+            fill, edge = ellipses.get_facecolor(), ellipses.get_edgecolor()
+            after.callback(ellipses.set, facecolor=fill, edgecolor=edge)
+            ellipses.set(facecolor="none", edgecolor=_on_white(edge))
+        for bars in figure.findobj(LineCollection):
+            colours = bars.get_color()
+            after.callback(bars.set, color=colours, alpha=bars.get_alpha())
+            bars.set(alpha=None, color=_on_white(colours))
         for thumbnail in figure.findobj(OffsetImage):
             pixels = thumbnail.get_data()
             after.callback(thumbnail.set_data, pixels)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ordinate.evaluation.uncertainty import standard_errors
+from ordinate.figures.error_marks import WIDE, draw_bars, extent
 from ordinate.figures.line_layout import LineLayout, lay_out
 from ordinate.figures.panels import (
     FRAME,
@@ -19,6 +21,7 @@ from ordinate.figures.panels import (
     draw_image,
     draw_markers,
     frame_colours,
+    styles,
     text_sizes,
 )
 
@@ -37,6 +40,7 @@ class Line(NamedTuple):
     row_height: float
     slant: float  # height of the part where lines lead from items to stems
     side: float  # of thumbnails
+    scale: float  # points of paper for a unit of the map
 
     @property
     def height(self) -> float:
@@ -56,13 +60,15 @@ def line_of(figure: "Figure", scene: Scene, width: float) -> Line:
     row_height = max(1.25 * font, side + 1)
     margin = max(2 * scene.radius, 0.5 * font)
     longest = float(np.nanmedian(flags)) if not np.isnan(flags).all() else margin
-    x = margin + (values - values.min()) / (np.ptp(values) or 1.0) * (width - margin - longest)
+    low, high = (float(end[0]) for end in extent(scene.X, scene.covariance, (0,)))
+    scale = (width - margin - longest) / (high - low or 1.0)
+    x = margin + scale * (values - low)
     most_rows = int((TALLEST * MM / POINT / 2 - MOST_SLANT * font) / row_height)
     layout = lay_out(x, flags, width, row_height, most_rows, every=scene.every_label)
     apart = np.abs(layout.stems - x)
     farthest = 0.0 if np.isnan(apart).all() else float(np.nanmax(apart))
     slant = float(np.clip(0.3 * farthest, 1.2 * font, MOST_SLANT * font))
-    return Line(x, labels, layout, row_height, slant, side)
+    return Line(x, labels, layout, row_height, slant, side, scale)
 
 
 def draw_line(figure: "Figure", scene: Scene, box: Box) -> LeftOut:
@@ -77,6 +83,9 @@ def draw_line(figure: "Figure", scene: Scene, box: Box) -> LeftOut:
     everywhere = np.arange(len(line.x))
     bare = replace(scene, images={})  # thumbnails stand by the labels instead
     draw_markers(axes, bare, np.column_stack([line.x, np.zeros(len(line.x))]), everywhere)
+    if scene.covariance is not None:
+        reach = WIDE * line.scale * standard_errors(scene.covariance)[:, 0]
+        draw_bars(axes, line.x, reach, styles(scene))
     edges = frame_colours(scene)
     for row in np.flatnonzero(line.layout.rows).tolist():
         level, stem = line.layout.rows[row], line.layout.stems[row]

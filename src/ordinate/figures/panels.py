@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ordinate.figures.drawing import COLOURS, GREY, MARKERS, OTHER, Column, clear_white, thumbnail
+from ordinate.figures.error_marks import draw_ellipses, extent
 from ordinate.figures.label_placement import leader_ends, needs_leader, place_labels
 from ordinate.figures.picture_placement import place_pictures
 
@@ -37,6 +38,7 @@ class Scene:
     image_side: float | None = None  # in points; by the room there is where None
     image_alpha: float = 1.0
     keep_white: bool = False
+    covariance: np.ndarray | None = None  # (n, d, d), where ellipses are drawn
     not_shown: list[str] = field(default_factory=list)
     thumbnails: dict[tuple[int, int], Any] = field(default_factory=dict)
 
@@ -158,7 +160,8 @@ def _plane(
     xy = scene.X[:, dims]
     size = np.array(box[2:]) * figure.get_size_inches() * 72
     room = size - 2 * margins(figure, scene, size[0])
-    middle, span = (xy.max(axis=0) + xy.min(axis=0)) / 2, np.ptp(xy, axis=0)
+    low, high = extent(scene.X, scene.covariance, dims)
+    middle, span = (high + low) / 2, high - low
     scale = float((span / room).max()) or 1.0
     half = scale * size / 2
     axes.set(xlim=(middle - half)[[0]].tolist() + (middle + half)[[0]].tolist())
@@ -169,6 +172,8 @@ def _plane(
     if scene.X.shape[1] > 2:
         name = f"dimension {dims[0] + 1} across, {dims[1] + 1} up"
         axes.set_xlabel(name, size=scene.font_size, color=INK, labelpad=2)
+    if scene.covariance is not None:
+        draw_ellipses(axes, xy, scene.covariance[:, dims][:, :, dims], styles(scene))
     return axes, xy, xy
 
 

@@ -11,6 +11,7 @@ from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, some
 from ordinate.figures.colour_keys import colour_bar, legend
 from ordinate.figures.drawing import Column, check_map, match_images, read_column
+from ordinate.figures.error_marks import extent, find_covariance, meaning
 from ordinate.figures.figure_files import save
 from ordinate.figures.fonts import families_for, no_glyph_warnings, printable
 from ordinate.figures.line_panel import draw_line, line_of
@@ -56,6 +57,8 @@ def plot_map(
     image_size: float | None = None,
     image_alpha: float = 1.0,
     keep_white: bool = False,
+    ellipses: bool | None = None,
+    covariance: Any = None,
 ) -> "Figure":
     """Draw a map of items.
 
@@ -66,7 +69,7 @@ def plot_map(
 
     Parameters
     ----------
-    points : array-like, shape (n, d), or a fitted estimator
+    points : array-like, shape (n, d), a fitted estimator or a bootstrap
         An estimator, as of :func:`ordinate.load` too, gives its map.
     labels : sequence, shape (n,), optional
         By default the items of an estimator. Long ones are wrapped and cut short. A folder or an
@@ -96,6 +99,12 @@ def plot_map(
         1 for opaque thumbnails, less for transparent ones; above 0.
     keep_white : bool
         Keep white backgrounds of thumbnails, which are otherwise made transparent.
+    ellipses : bool, optional
+        Show how sure the place of each item is: an ellipse that holds the true one with 95 %
+        confidence, a bar on a line. By default of maps of one or two dimensions and at most 300
+        items, where covariances are known and can be trusted.
+    covariance : array-like, shape (n, d, d), optional
+        Of each item's coordinates; by default that of the estimator or bootstrap.
 
     Returns
     -------
@@ -118,6 +127,7 @@ def plot_map(
 
     X, own, placed = check_map(points, labels)
     check_drawing(show_labels, image_size, image_alpha)
+    C = find_covariance(points, covariance, X.shape, ellipses)
     rows, wide = np.flatnonzero(placed), _millimetres(width)
     here = None if own is None else [own[row] for row in rows]
     named = None if own is None else display_names(own, names)[0]
@@ -135,6 +145,7 @@ def plot_map(
         image_side=None if image_size is None else image_size * MM / POINT,
         image_alpha=image_alpha,
         keep_white=keep_white,
+        covariance=None if C is None else C[rows],
         not_shown=_not_shown(X, placed) + not_chosen,
     )
     below, above = printable(caption or ""), printable(title or "")
@@ -313,7 +324,7 @@ def _words(scene: Scene, caption: str, left_out: LeftOut) -> str:
         if count:
             missing.append(f"{upto}{count:,} of {total:,} {what}{each} (no room)")
     note = f"Not shown: {', '.join(missing)}." if missing else ""
-    return " ".join(part for part in (caption, note) if part)
+    return " ".join(part for part in (caption, meaning(scene.covariance), note) if part)
 
 
 def _wrap(figure: "Figure", text: str, font_size: float, width: float) -> str:
@@ -347,7 +358,8 @@ def _panel_height(figure: "Figure", scene: Scene, width: float) -> float:
         return line_of(figure, scene, width / POINT).height * POINT
     if d > 2:
         return 0.9 * width
-    span = np.ptp(scene.X, axis=0)
+    low, high = extent(scene.X, scene.covariance, (0, 1))
+    span = high - low
     ratio = span[1] / span[0] if span[0] > 0 else 1.0
     beside, above = margins(figure, scene, width / POINT) * POINT
     height = float(np.clip(ratio * (width - 2 * beside) + 2 * above, 0.4 * width, 1.1 * width))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.checks import check_length
+from ordinate.evaluation.uncertainty import place_errors, standard_errors, sureness
 from ordinate.figures.drawing import (
     COLOURS,
     GREY,
@@ -24,11 +25,21 @@ from ordinate.figures.drawing import (
     read_column,
     thumbnail,
 )
+from ordinate.figures.error_marks import (
+    REACH,
+    WIDE,
+    doubt_of,
+    fill_of,
+    helpful,
+    read_covariance,
+)
 from ordinate.figures.fonts import printable
 from ordinate.files.items import display_names
 
 SCRIPTS = ("tools.js", "charts.js", "map.js", "labels.js", "controls.js", "page.js")
 DIGITS = 5  # significant, of coordinates: a thousandth of a pixel
+MOST_ELLIPSES = 2000  # items whose covariances go into the file, beside their errors
+LEAST_CERTAIN = 5  # items that are named
 
 
 def html_report(
@@ -51,12 +62,14 @@ def html_report(
     calibration: Mapping[str, Any] | None = None,
     ceiling: float | None = None,
     verdict: tuple[str, str, str] | None = None,
+    covariance: Any = None,
+    ellipses: bool | None = None,
 ) -> str:
     """Make a report: one HTML file with an interactive map that opens in any browser, offline.
 
     Parameters
     ----------
-    points : array-like, shape (n, d), or a fitted estimator
+    points : array-like, shape (n, d), a fitted estimator or a bootstrap
         The map, used as given. Items whose rows hold NaN are listed, but not drawn.
     labels : sequence, shape (n,), optional
         By default the items of an estimator, or numbers from 0. A folder or an ending of picture
@@ -92,6 +105,11 @@ def html_report(
         The accuracy that any map can reach at most, to show beside every accuracy.
     verdict : (severity, message, remedy), optional
         What a reader must know before seeing the map, in the form of a problem; shown at the top.
+    covariance : array-like, shape (n, d, d), optional
+        Of each item's coordinates, by default that of the estimator or bootstrap: ellipses of at
+        most 2,000 items, standard errors, and a section about the least certain items.
+    ellipses : bool, optional
+        Whether the ellipses are seen at first; by default as in :func:`ordinate.plot_map`.
 
     Returns
     -------
@@ -111,6 +129,7 @@ def html_report(
     shown = display_names(own, names)[0]
     read = [read_column(name, values, n) for name, values in (columns or {}).items()]
     per_item = {"accuracy": accuracy_per_item, "triplets": triplets_per_item}
+    C = read_covariance(points, covariance, X.shape, required=bool(ellipses))
     data: dict[str, Any] = {
         "labels": shown,
         "raw_labels": None if shown == own else own,
@@ -129,6 +148,7 @@ def html_report(
         "held_out": None if held_out is None else _held_out(held_out),
         "calibration": None if calibration is None else _calibration(calibration),
         "ceiling": _number(ceiling),
+        "sure": None if C is None else _sure(X, C, shown, doubt_of(points), ellipses),
         "palette": {"colours": COLOURS, "markers": MARKERS, "grey": GREY, "other": OTHER},
     }
     return _fill(title, data)
@@ -248,6 +268,28 @@ def _calibration(curve: Mapping[str, Any]) -> dict[str, Any]:
         for key in ("predicted", "observed", "counts")
     }
     return {"error": _number(curve["error"]), **bins}
+
+
+def _sure(
+    X: np.ndarray, C: np.ndarray, names: list[str], doubt: str | None, ellipses: bool | None
+) -> dict[str, Any]:
+    """How sure the map is: each item's errors, its covariance by columns, and a sentence."""
+    n, d = X.shape
+    told = sureness(X, C, names, LEAST_CERTAIN)
+    drawn = n <= MOST_ELLIPSES
+    trusted = doubt is None
+    columns = [C[:, k, l] for k in range(d) for l in range(k, d)] if drawn else []
+    return {
+        "told": None if told is None else f"{str(told)[:1].upper()}{str(told)[1:]}.",
+        "doubt": None if trusted else f"This is not to be trusted: {doubt}.",
+        "size": 1.0 if told is None else told.size,
+        "errors": [_rounded(error) for error in place_errors(C)],
+        "by_dimension": [[_rounded(error) for error in axis] for axis in standard_errors(C).T],
+        "covariance": [[_rounded(value) for value in column] for column in columns] or None,
+        "ellipses": drawn and (trusted and helpful(n, d, None) if ellipses is None else ellipses),
+        "reach": WIDE if d == 1 else REACH,
+        "fill": fill_of(X[:, :2], C[:, :2, :2]) if drawn else 0.0,
+    }
 
 
 def _pictures(images: dict[int, Any]) -> dict[str, str]:

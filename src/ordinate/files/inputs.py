@@ -175,6 +175,22 @@ def over_labels(data: Any, items: np.ndarray) -> Triplets:
     return Triplets(rows, items=items, weight=triplets.weight)
 
 
+def answered(X: Any, triplets: Any, y: Any) -> Any:
+    """Return the triplets that X became, answered as ``y`` says; None means as they stand.
+
+    The rows of a file may come in another order, or not all: nobody can say what belongs to which.
+    """
+    if y is None:
+        return triplets
+    if isinstance(X, (str, os.PathLike, TripletFile)):
+        raise ValueError(
+            "y goes with rows in memory, and X is a file, whose rows may be dropped or sorted as "
+            "they are read: leave y out if the file says what was nearer, or read it first, with "
+            "ordinate.readers.read(path).triplets, and give y for the rows that came out"
+        )
+    return triplets.answered(y)
+
+
 def _of_path(
     path: Path, n_items: int | None, memory_limit: Any, stream: bool, reading: dict[str, Any]
 ) -> Source:

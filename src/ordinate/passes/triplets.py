@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.threads import blocks, in_order, n_threads, run, whole_groups
+from ordinate.data.answers import independent_answers
 from ordinate.data.rows import read_only
 from ordinate.data.triplets import Triplets
 from ordinate.kernels import backends
@@ -139,7 +140,7 @@ class MemoryTriplets(TripletPasses):
         rows, weight = triplets.rows, NO_WEIGHT if triplets.weight is None else triplets.weight
         answers = EACH_ROW
         if by == "participant" or (by == "answer" and triplets.answer is not None):
-            number = triplets.groups(by)
+            number = independent_answers(triplets) if by == "answer" else triplets.groups(by)
             if (number[1:] < number[:-1]).any():
                 order = np.argsort(number, kind="stable")
                 number, rows = number[order], rows[order]

@@ -21,6 +21,7 @@ from ordinate.estimators.saving import known_covariance, standard_errors, write_
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
 from ordinate.evaluation.metrics import as_plain, levels, three_way_in_words
+from ordinate.evaluation.uncertainty import Sureness, sureness
 from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.plotting import plot_map, save
 from ordinate.figures.report import html_report
@@ -119,7 +120,7 @@ def write_run(
 
     def draw(appearance: Appearance) -> None:
         figure = plot_map(
-            model.embedding_,
+            _shown(model),
             labels,
             names=appearance.names,
             images=appearance.images,
@@ -211,6 +212,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "dimension": None if (found := _dimension(model)) is None else found.as_dict(),
         "choice": _choice(model),
         "held_out": None if held_out is None else as_plain(held_out),
+        "uncertainty": None if (sure := _sureness(model)) is None else sure.as_dict(),
         "result": result,
         "warnings": analysis.warnings,
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
@@ -229,6 +231,17 @@ def _choice(model: Any) -> dict[str, Any] | None:
         "n_triplets": model.n_chosen_by_,
         "tried": model.choice_,
     }
+
+
+def _sureness(model: Any) -> Sureness | None:
+    """How sure the map is; None where that is not known."""
+    known = vars(model).get("_covariance")
+    return None if known is None else sureness(model.embedding_, known.values, model.items_)
+
+
+def _shown(model: Any) -> Any:
+    """What is drawn: the model, or its map alone where it is not known how sure that is."""
+    return model if "_covariance" in vars(model) else model.embedding_
 
 
 def _dimension(model: Any) -> DimensionChoice | None:
@@ -275,7 +288,7 @@ def _page(
     held_out = analysis.held_out
     curve = None if held_out is None else as_plain(held_out)["calibration"]
     return html_report(
-        analysis.model.embedding_,
+        _shown(analysis.model),
         labels,
         title=story.title,
         names=appearance.names,
@@ -292,6 +305,7 @@ def _page(
         held_out=None if held_out is None else _headline(held_out),
         calibration=curve,
         ceiling=ceiling,
+        ellipses=appearance.drawing.get("ellipses"),
         verdict=next(((p.severity, p.what, p.remedy) for p in analysis.problems), None),
     )
 

@@ -45,6 +45,7 @@ function searchBox() {
 
 function colourMenu() {
   const columns = [...data.columns];
+  if (data.sure) columns.unshift({ name: "standard error", numbers: data.sure.errors });
   if (hasTriplets) columns.unshift({ name: "triplets", numbers: data.triplets });
   if (hasAccuracy) columns.unshift({ name: "accuracy", numbers: data.accuracy, isAccuracy: true });
   if (!columns.length) return null;
@@ -75,7 +76,7 @@ function axisMenus() {
 }
 
 function tick(name, key) {
-  const box = el("input", { type: "checkbox", checked: true, id: "show-" + key });
+  const box = el("input", { type: "checkbox", checked: state[key], id: "show-" + key });
   box.addEventListener("change", () => { state[key] = box.checked; redraw(); });
   return el("label", { className: "tick" }, box, name);
 }
@@ -92,6 +93,7 @@ function zoomButtons() {
 function controls() {
   const parts = [searchBox(), colourMenu(), ...(d > 2 ? axisMenus() : []), tick("Labels", "labels")];
   if (Object.keys(data.images).length) parts.push(tick("Pictures", "pictures"));
+  if (data.sure && data.sure.covariance) parts.push(tick(d === 1 ? "Error bars" : "Ellipses", "ellipses"));
   byId("map-bar").append(...parts.filter(known), zoomButtons());
 }
 

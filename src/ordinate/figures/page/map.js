@@ -7,7 +7,7 @@ const hasAccuracy = data.accuracy !== null, hasTriplets = data.triplets !== null
 const isPlaced = (i) => known(data.points[0][i]);
 const placed = [];
 for (let i = 0; i < n; i++) if (isPlaced(i)) placed.push(i);
-const state = { dims: [0, Math.min(1, d - 1)], view: { x: 0, y: 0, scale: 1 }, colour: null, labels: true, pictures: true, hover: -1, chosen: -1, found: [], lit: -1, flag: null, written: [] };
+const state = { dims: [0, Math.min(1, d - 1)], view: { x: 0, y: 0, scale: 1 }, colour: null, labels: true, pictures: true, ellipses: Boolean(data.sure && data.sure.ellipses), hover: -1, chosen: -1, found: [], lit: -1, flag: null, written: [] };
 let width = 0, height = 0, fitted = 1, waiting = false, paints = null, theme = null;
 const pictures = new Map();
 
@@ -130,6 +130,7 @@ function draw() {
   const zoomed = Math.sqrt(state.view.scale / fitted);
   const r = Math.min(6.5, Math.max(1.6, (90 / Math.sqrt(placed.length)) * Math.min(zoomed, 2.5)));
   const near = state.chosen >= 0 && isPlaced(state.chosen) ? neighbours(state.chosen, 5) : [];
+  drawEllipses();
   drawLinks(near);
   const half = drawMarkers(inside, r);
   for (const i of state.found) ring(i, r + 4, theme.mark, 1);
@@ -137,6 +138,34 @@ function draw() {
   if (state.lit >= 0) ring(state.lit, Math.max(r, half) + 4, theme.mark, 2.5);
   if (state.chosen >= 0) ring(state.chosen, Math.max(r, half) + 4, theme.mark, 2.5);
   drawLabels(inside, Math.max(r, half), near);
+}
+
+// A column of all items' covariances of two dimensions: the upper triangles are kept, row by row.
+function covariances(k, l) {
+  const [row, column] = k < l ? [k, l] : [l, k];
+  return data.sure.covariance[row * d - (row * (row - 1)) / 2 + column - row];
+}
+
+// Where the true places are, each with 95% confidence: ellipses, or bars on a line.
+function drawEllipses() {
+  if (!state.ellipses || !data.sure || !data.sure.covariance) return;
+  const [k, l] = state.dims, xx = covariances(k, k), yy = covariances(l, l), xy = covariances(k, l), size = data.sure.reach * state.view.scale;
+  pen.lineWidth = 0.8;
+  for (const i of placed) {
+    if (!known(xx[i])) continue;
+    const [x, y] = screen(i), mean = (xx[i] + yy[i]) / 2, gap = Math.hypot((xx[i] - yy[i]) / 2, xy[i]);
+    const long = size * Math.sqrt(d === 1 ? xx[i] : mean + gap), short = size * Math.sqrt(Math.max(0, mean - gap));
+    if (x + long < 0 || y + long < 0 || x - long > width || y - long > height) continue;
+    pen.strokeStyle = pen.fillStyle = paints.colour(i);
+    pen.beginPath();
+    if (d === 1) { pen.moveTo(x - long, y); pen.lineTo(x + long, y); for (const end of [x - long, x + long]) { pen.moveTo(end, y - 4); pen.lineTo(end, y + 4); } }
+    else pen.ellipse(x, y, long, short, -Math.atan2(2 * xy[i], xx[i] - yy[i]) / 2, 0, 2 * Math.PI);
+    pen.globalAlpha = data.sure.fill;
+    if (d > 1) pen.fill();
+    pen.globalAlpha = 0.5;
+    pen.stroke();
+  }
+  pen.globalAlpha = 1;
 }
 
 function ring(i, r, colour, line) {

@@ -4,9 +4,11 @@ function itemFacts(i, columns) {
   if (data.raw_labels) facts.push(["label", data.raw_labels[i]]);
   if (hasAccuracy) facts.push(["accuracy", besideChance(data.accuracy[i])]);
   if (hasTriplets) facts.push(["triplets", count(data.triplets[i])]);
+  if (data.sure) facts.push(["standard error", errorText(i)]);
   for (const column of columns) facts.push([column.name, columnText(column, i)]);
   return facts;
 }
+const errorText = (i) => (known(data.sure.errors[i]) ? `${number(data.sure.errors[i])} (${percent(data.sure.errors[i] / data.sure.size)} of the map's size)` : "unknown");
 const columnText = (column, i) => (column.numbers ? number(column.numbers[i]) : column.codes[i] < 0 ? "unknown" : column.names[column.codes[i]]);
 const pictureNode = (i) => (data.images[i] ? el("img", { src: data.images[i], alt: "" }) : null);
 const heading = (i) => el("strong", { dir: "auto" }, data.labels[i]);
@@ -91,6 +93,19 @@ function itemsSection() {
   section("items", "Accuracy per item", ...(columns.length > 4 ? [chart, list] : [el("div", { className: "side" }, list, chart)]));
 }
 
+function sureSection() {
+  if (!data.sure || !data.sure.told) return;
+  const { told, size, errors, by_dimension: byDimension } = data.sure, shares = errors.map((error) => (known(error) ? error / size : null));
+  const columns = [
+    { name: "item", value: (i) => data.labels[i], node: itemButton },
+    { name: "standard error, of the map's size", value: (i) => shares[i], text: (i) => percent(shares[i]), isNumber: true },
+    { name: "in units of the map", value: (i) => errors[i], text: (i) => number(errors[i]), isNumber: true }];
+  if (d > 1) byDimension.slice(0, 6).forEach((values, k) => columns.push({ name: `dimension ${k + 1}`, value: (i) => values[i], text: (i) => number(values[i]), isNumber: true }));
+  const meaning = `The standard error of an item's place is the root of its mean squared distance from the true one; the map's size is that of the items from their centre.` + (data.sure.covariance ? ` ${d === 1 ? "Bars" : "Ellipses"} on the map hold the true places, each with 95% confidence.` : "");
+  const doubt = data.sure.doubt ? problemNode("div", ["warning", data.sure.doubt, ""]) : null;
+  section("sure", "How sure", doubt, el("p", {}, told), table(columns, n, meaning, 1, 10, true));
+}
+
 function participantsSection() {
   const people = data.participants;
   if (!people.length) return;
@@ -134,6 +149,7 @@ controls();
 pointers();
 choose(-1);
 itemsSection();
+sureSection();
 participantsSection();
 if (data.calibration) section("probabilities", "Probabilities", reliability(data.calibration));
 if (data.history.filter(known).length > 1) section("convergence", "Convergence", curve(data.history));

@@ -40,9 +40,9 @@ function pairs(entries) {
 }
 
 // A sortable table, a page at a time. Columns: {name, value(row), text(row), isNumber, node(row)}.
-function table(columns, n, title, sortBy, size) {
+function table(columns, n, title, sortBy, size, fromTop = false) {
   const order = Array.from({ length: n }, (_, row) => row);
-  let page = 0, sorted = sortBy, down = false;
+  let page = 0, sorted = sortBy, down = fromTop;
   const head = el("tr"), body = el("tbody");
   const where = el("span", { role: "status" });
   const turn = (step) => { page += step; show(); };
