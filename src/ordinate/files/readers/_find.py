@@ -22,6 +22,7 @@ from ordinate.files.readers._layout import (
     first_row_is_data,
     may_be_header,
     three_bare_columns,
+    words_above_numbers,
 )
 from ordinate.files.readers._missing import best_fits
 from ordinate.files.readers._propose import may_hold, proposals
@@ -70,7 +71,9 @@ def find(
         allowed = [entry for entry in layouts if entry.name == "plain"]
     named = table.named()
     named = tidy(named) if named.header is not None else named
-    named = mapped(table if _counted(columns) else named, columns) if columns else named
+    if columns:
+        counted = _counted(columns) and not _line_1_names(table, layouts)
+        named = mapped(table if counted else named, columns)
     for candidate in (named, table.bare()):
         found = _with_roles([e for e in allowed if e.matches(candidate)], columns)
         if options.layout == "auto" and food100.LAYOUT in found:
@@ -91,12 +94,36 @@ def find(
         wide = _by_wide_names(candidate, _with_roles(allowed, columns))
         if wide is not None:
             return wide
+        _refuse_line_above(table, allowed)
         _refuse_incomplete(candidate, table, allowed, columns)
     raise _nothing_fits(named, table, allowed)
 
 
 def _counted(columns: Columns) -> bool:
     return all(isinstance(column, int) for column in columns.values())
+
+
+def _line_1_names(table: Table, layouts: Iterable[Layout]) -> bool:
+    """Tell, and note, whether line 1 surely has names, although columns are counted."""
+    if not table.undecided or not may_be_header(table.bare()):
+        return False
+    named = table.named()
+    names = words_above_numbers(table.bare()) or any(entry.matches(named) for entry in layouts)
+    read_as = "as names" if names else "as data"
+    counts = Message(", where ", Option("columns", ...), " counts columns")
+    table.notes.append(Message(f"line 1 {table.shown_header()} is read {read_as}", counts))
+    return names
+
+
+def _refuse_line_above(table: Table, layouts: Iterable[Layout]) -> None:
+    """Raise if it is line 2 that has the names of a layout."""
+    lines = table.first_rows(2) if table.undecided else []
+    below = [cell.strip() for cell in lines[-1]] if len(lines) > 1 else []
+    if below and any(entry.matches(replace(table.named(), header=below)) for entry in layouts):
+        raise ReadError(
+            f"{table.path}: line 2 {below[:25]} names the columns, and line 1 "
+            f"{table.shown_header()} stands above: remove line 1"
+        )
 
 
 def _with_roles(layouts: list[Layout], columns: Columns) -> list[Layout]:
