@@ -282,7 +282,10 @@ def test_kernel_forms_load_what_fits(tmp_path, points):
     triplets = sample_triplets(points[:15], 2000, random_state=0)
     ondisk.write([triplets], tmp_path / "x")
     opened = ondisk.open_triplets(tmp_path / "x", memory_limit=30_000)
-    with pytest.raises(MemoryError, match="STEKer reads it whole: .* STE, TSTE, CKL, PowerEmbedding, SOE, GNMDS, LOE$"):
+    with pytest.raises(
+        MemoryError,
+        match="STEKer reads it whole: .* STE, TSTE, CKL, PowerEmbedding, SOE, GNMDS, LOE$",
+    ):
         STEKer().fit(opened)
     opened = ondisk.open_triplets(tmp_path / "x", memory_limit=60_000)
     model = STEKer(max_iter=3)
