@@ -140,7 +140,7 @@ def write_run(
         save(figure, folder / "dimensions.png")
         save(figure, folder / "dimensions.svg")
 
-    shown = {"figure": draw, "report": report}
+    shown: dict[str, Callable[[Appearance], None]] = {"figure": draw, "report": report}
     if _dimension(model) is not None:
         shown = {"figure of dimensions": draw_dimensions, **shown}
     unwritten = []

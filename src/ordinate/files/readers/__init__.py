@@ -136,8 +136,9 @@ def read(
         Which column has which role, such as ``{"anchor": "head", "near": "winner",
         "far": "loser"}``, and participant, answer, weight, response_time where wanted; roles that
         are not named are found by the names of the columns. Numbers count the columns from 0; the
-        first line is then data, unless it surely has names, as is noted. ``*`` stands for the number of a question, where a row holds
-        several: ``{"response": "*_Q3"}`` has ``1_Q3``, ``2_Q3``, ...
+        first line is then data, unless it surely has names, as is noted. ``*`` stands for the
+        number of a question, where a row holds several: ``{"response": "*_Q3"}`` has ``1_Q3``,
+        ``2_Q3``, ...
     first_id : int, optional
         Integer ids count from this number, and ids in between that never occur are items too. By
         default integers in text and tables are labels, so that there is no item but those named;
