@@ -1,7 +1,6 @@
 """How much memory there is."""
 
 import ctypes
-import gc
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -56,7 +55,6 @@ def _text(path: Path) -> str:
 
 def give_back() -> None:
     """Return memory that is no longer used to the system, where that can be asked for."""
-    gc.collect()
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)  # of GNU's library, which keeps what was in small pieces
 
