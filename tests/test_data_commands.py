@@ -39,7 +39,7 @@ def test_convert_defuses_labels_for_spreadsheets(run, tmp_path, ending):  # noqa
     plain, safe = f"plain{ending}", f"safe{ending}"
     run("convert", source, "-o", plain)
     told = run("convert", source, "-o", safe, "--defuse").stderr
-    assert "with ' before them now, as they are read: =1+1, -2, '=x, @a, +p" in told
+    assert "' was put before =1+1, -2, '=x, @a, +p, and stays when it is read" in told
     assert sorted(readers.read(tmp_path / plain).triplets.items) == sorted(HARMFUL)
     after = readers.read(tmp_path / safe).triplets
     assert sorted(after.items) == sorted(["'=1+1", "'-2", "''=x", "plain", "'@a"])

@@ -201,7 +201,7 @@ def convert(
     else:
         changed = write_table(output, triplets.to_arrow(), force, defuse=defuse)
         if changed:
-            shell.say(f"note: with ' before them now, as they are read: {some(changed)}", quiet)
+            shell.say(f"note: ' was put before {some(changed)}, and stays when it is read", quiet)
     shell.say(f"{len(triplets):,} triplets in {output}", quiet)
 
 
