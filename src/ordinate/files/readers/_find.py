@@ -10,7 +10,7 @@ from operator import add
 from ordinate._base.messages import Message, Option, some
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import OPTIONAL, core
-from ordinate.files.formats.table import Table
+from ordinate.files.formats.table import Table, squeezed
 from ordinate.files.formats.text import NO_COLUMNS
 from ordinate.files.readers import food100, odd_one_out, plain
 from ordinate.files.readers._columns import Columns, mapped, numbered_stems
@@ -94,8 +94,8 @@ def find(
         wide = _by_wide_names(candidate, _with_roles(allowed, columns))
         if wide is not None:
             return wide
-        _refuse_line_above(table, allowed)
         _refuse_incomplete(candidate, table, allowed, columns)
+    _refuse_line_above(table, allowed)
     raise _nothing_fits(named, table, allowed)
 
 
@@ -107,8 +107,7 @@ def _line_1_names(table: Table, layouts: Iterable[Layout]) -> bool:
     """Tell, and note, whether line 1 surely has names, although columns are counted."""
     if not table.undecided or not may_be_header(table.bare()):
         return False
-    named = table.named()
-    names = words_above_numbers(table.bare()) or any(entry.matches(named) for entry in layouts)
+    names = words_above_numbers(table.bare()) or _is_header(table.header or [], table, layouts)
     read_as = "as names" if names else "as data"
     counts = Message(", where ", Option("columns", ...), " counts columns")
     table.notes.append(Message(f"line 1 {table.shown_header()} is read {read_as}", counts))
@@ -117,13 +116,21 @@ def _line_1_names(table: Table, layouts: Iterable[Layout]) -> bool:
 
 def _refuse_line_above(table: Table, layouts: Iterable[Layout]) -> None:
     """Raise if it is line 2 that has the names of a layout."""
-    lines = table.first_rows(2) if table.undecided else []
-    below = [cell.strip() for cell in lines[-1]] if len(lines) > 1 else []
-    if below and any(entry.matches(replace(table.named(), header=below)) for entry in layouts):
+    below = table.without(1).bare()
+    lines = below.first_rows(1) if table.undecided else []
+    names = [cell.strip() for cell in lines[0]] if lines else []
+    if names and may_be_header(below) and _is_header(names, below, layouts):
         raise ReadError(
-            f"{table.path}: line 2 {below[:25]} names the columns, and line 1 "
+            f"{table.path}: line 2 {names[:25]} names the columns, and line 1 "
             f"{table.shown_header()} stands above: remove line 1"
         )
+
+
+def _is_header(names: list[str], table: Table, layouts: Iterable[Layout]) -> bool:
+    """Tell whether names are those that a layout needs, none of them twice."""
+    named = replace(table.named(), header=names)
+    once = len({*map(squeezed, names)}) == len(names)
+    return once and any(entry.matches(named) for entry in layouts)
 
 
 def _with_roles(layouts: list[Layout], columns: Columns) -> list[Layout]:
