@@ -1,9 +1,10 @@
-"""Peak memory of reading a file within a limit, as a child process sees it.
+"""Peak memory of converting a file within a limit, as a child process sees it.
 
     python benchmarks/bench_memory.py --rows 3_000_000 --limit 100MB
 
-Each file is read by a process of its own; what the libraries and kernels take is measured before,
-on a small file, and left out. Peaks are told as multiples of the limit and of the file.
+Each file is read, and written in the fast layout, by a process of its own; what the libraries and
+kernels take is measured before, on a small file, and left out. Peaks are told as multiples of the
+limit and of the file.
 """
 
 import argparse
@@ -23,10 +24,9 @@ import pyarrow.parquet as pq
 from ordinate._base.memory import in_words, memory_size
 
 CHILD = """
-import json, re, sys, time
+import json, re, sys, tempfile, time
 from pathlib import Path
-import numpy as np
-from ordinate import Triplets
+from ordinate import ondisk
 from ordinate.files.inputs import open_source
 
 def peak():
@@ -34,16 +34,23 @@ def peak():
     status = Path("/proc/self/status").read_text()
     return 1024 * int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1])
 
-open_source(sys.argv[2], memory_limit=1)
-Triplets(np.tile(np.array([[0, 1, 2]], np.int32), (300_000, 1)))
+def convert(path, limit):
+    triplets = open_source(path, memory_limit=limit).triplets
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(triplets, ondisk.TripletFile):
+            ondisk.convert(triplets, f"{folder}/fast")
+        else:
+            ondisk.write([triplets], f"{folder}/fast", memory_limit=limit)
+
+convert(sys.argv[2], 1)
 before, began = peak(), time.perf_counter()
-source = open_source(sys.argv[1], memory_limit=sys.argv[3])
+convert(sys.argv[1], sys.argv[3])
 print(json.dumps({"peak": peak() - before, "s": time.perf_counter() - began}))
 """
 
 
 def main() -> None:
-    """Write files of several formats, and read each within the limit and without one."""
+    """Write files of several formats, and convert each within the limit and without one."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=3_000_000)
     parser.add_argument("--items", type=int, default=2000)
@@ -83,7 +90,7 @@ def save(table: pa.Table, path: Path) -> None:
 
 
 def report(path: Path, small: Path, limit: str) -> None:
-    """Read a file in a process of its own, and print a row of the table."""
+    """Convert a file in a process of its own, and print a row of the table."""
     command = [sys.executable, "-c", CHILD, str(path), str(small), limit]
     said = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     size, peak = path.stat().st_size, said["peak"]

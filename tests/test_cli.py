@@ -113,7 +113,7 @@ def test_an_existing_folder_is_kept(run, answers):
     Path("out").mkdir()
     Path("out/thesis.txt").write_text("years of work")
     result = run("fit", answers, "-o", "out", code=4)
-    assert "out exists: --force replaces it" in result.stderr
+    assert "out holds files that ordinate did not write (thesis.txt)" in result.stderr
     # Not even force replaces what is not ours.
     result = run("fit", answers, "-o", "out", "--force", code=4)
     assert "holds files that ordinate did not write (thesis.txt)" in result.stderr

@@ -233,7 +233,9 @@ def test_a_file_that_ends_too_early_is_an_error_and_not_zeros(tmp_path):
     array = np.ones(10)
     read_into(path, array, 20)
     assert not array.any()
-    with pytest.raises(OSError, match="numbers is truncated: it ends after 100 bytes"):
+    with pytest.raises(
+        ordinate.readers.ReadError, match="numbers is truncated: it ends after 100 bytes"
+    ):
         read_into(path, array, 21)
 
 

@@ -94,7 +94,7 @@ def test_a_file_that_stays_one_must_not_change_before_it_is_hashed(tmp_path, tar
     (tmp_path / "other").write_bytes(file.read_bytes())
     os.utime(tmp_path / "other", ns=(known.st_atime_ns, known.st_mtime_ns))
     os.replace(tmp_path / "other", file)
-    with pytest.raises(OSError, match="changed, or went away, since it was opened"):
+    with pytest.raises(readers.ReadError, match="changed, or went away, since it was opened"):
         _ = source.sha256
 
 

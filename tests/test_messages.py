@@ -120,5 +120,5 @@ def test_a_folder_of_answers_may_have_an_about_json_of_its_own(tmp_path):
     with pytest.raises(readers.ReadError):  # it is a table, but none of answers
         readers.read(tmp_path)
     np.save(tmp_path / "starts.npy", np.zeros(3))
-    with pytest.raises(OSError, match="is not what ordinate wrote"):
+    with pytest.raises(readers.ReadError, match="is not what ordinate wrote"):
         readers.read(tmp_path)

@@ -6,11 +6,21 @@ from pathlib import Path
 from random import Random
 
 from fuzz.commands import ended
-from fuzz.results import KINDS, NEW, OLD, arguments, begin, left_over, which_is_there
+from fuzz.results import (
+    KINDS,
+    NEW,
+    OLD,
+    arguments,
+    begin,
+    left_over,
+    map_and_record,
+    which_is_there,
+)
 from fuzz.scratch import may_mount
 from fuzz.shell import Command
 
 UNWRITABLE = 4
+UNDRAWN = "the map is in map, with its model and record"
 
 
 def check(rng: Random, folder: Path) -> list[str]:
@@ -34,9 +44,13 @@ def check(rng: Random, folder: Path) -> list[str]:
         done = Command(arguments(kind, NEW), folder, file_size=file_size).done()
         case = f"ordinate {' '.join(arguments(kind, NEW))}, {how}, exit code {done.code}"
         problems = ended(done, allowed=(UNWRITABLE,))
-        found, wrong = which_is_there(kind, folder, made)
+        undrawn = UNDRAWN in done.err
+        found, wrong = which_is_there(
+            kind, folder, made, map_and_record if undrawn else kind.content
+        )
         problems += wrong
-        if found and found != (OLD if done.code else NEW) and made.old != made.new:
+        wanted = OLD if done.code and not undrawn else NEW
+        if found and found != wanted and made.old != made.new:
             problems.append(f"the {found} result is there")
         if left_over(folder):
             problems.append(f"it leaves {left_over(folder)}")

@@ -15,7 +15,8 @@ from ordinate import readers
 
 OLD, NEW = "old", "new"
 SCRATCH = ".ordinate-"  # how scratch folders of ordinate are called
-FILES = ("embedding.csv", "model.json", "run.json", "embedding.png", "embedding.svg", "report.html")
+RECORDS = ("embedding.csv", "model.json", "run.json")
+FILES = (*RECORDS, "embedding.png", "embedding.svg", "report.html")
 # How files end that have come to their end.
 ENDS = {
     **{".png": b"IEND\xaeB`\x82", ".svg": b"</svg>\n", ".html": b"</html>\n", ".json": b"}\n"},
@@ -46,13 +47,18 @@ def _complete(path: Path) -> object:
     return path.suffix
 
 
-def _run_folder(path: Path) -> object:
+def _run_folder(path: Path, files: tuple[str, ...] = FILES) -> object:
     """The map; all other files must be there, and complete."""
-    for name in FILES:
+    for name in files:
         content = (path / name).read_bytes()
         if not content.rstrip().endswith(ENDS[Path(name).suffix].rstrip()):
             raise ValueError(f"{name} is cut off")
     return (path / "embedding.csv").read_bytes(), (path / "model.json").read_bytes()
+
+
+def map_and_record(path: Path) -> object:
+    """The map; its record must be there, but no figure."""
+    return _run_folder(path, RECORDS)
 
 
 KINDS = (
@@ -118,7 +124,9 @@ def _both(number: int) -> tuple[Made, Path]:
     return Made(contents[OLD], contents[NEW], seconds), folder
 
 
-def which_is_there(kind: Kind, folder: Path, made: Made) -> tuple[str, list[str]]:
+def which_is_there(
+    kind: Kind, folder: Path, made: Made, content: Callable[[Path], object] | None = None
+) -> tuple[str, list[str]]:
     """Tell which result is there, and what is wrong with it or with the folder around it."""
     known = {path.name for path in _both(KINDS.index(kind))[1].iterdir()}
     others = sorted(
@@ -131,7 +139,7 @@ def which_is_there(kind: Kind, folder: Path, made: Made) -> tuple[str, list[str]
     if not target.exists():
         return "", [*problems, f"{target.name} is gone"]
     try:
-        found = kind.content(target)
+        found = (content or kind.content)(target)
     except Exception as error:
         return "", [*problems, f"{target.name} is half written: {type(error).__name__}: {error}"]
     if found == made.new:

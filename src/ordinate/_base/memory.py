@@ -1,7 +1,9 @@
 """How much memory there is."""
 
+import ctypes
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from ordinate._base.messages import Message, Option
@@ -49,6 +51,12 @@ def _left_in_container(
 
 def _text(path: Path) -> str:
     return path.read_text() if path.exists() else ""
+
+
+def give_back() -> None:
+    """Return memory that is no longer used to the system, where that can be asked for."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)  # of GNU's library, which keeps what was in small pieces
 
 
 def in_words(n_bytes: float) -> str:

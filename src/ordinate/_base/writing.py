@@ -8,7 +8,12 @@ import ctypes
 import errno
 import json
 import os
+import secrets
+import shutil
 import tempfile
+import time
+import warnings
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +22,9 @@ from typing import Any
 from ordinate._base.messages import Message, Option, some
 
 MARK = ".ordinate"  # in every folder written here: the names of its entries
+ROOM = 4096  # bytes that are kept free for the mark
 SCRATCH = ".ordinate-"
+LEFT = 60  # seconds after which a scratch folder that nobody holds was left behind
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -32,8 +39,7 @@ def whole_file(path: str | os.PathLike, *, force: bool = True) -> Iterator[Path]
         meantime, the message says where the result is.
     """
     path = resolved(path)
-    if path.is_dir():
-        raise FileExistsError(f"{path} is a folder: name a file")
+    _refuse_folder(path)
     _refuse_existing(path, force)
     with _scratch(path) as scratch:
         new = scratch / path.name
@@ -69,9 +75,11 @@ def whole_folder(
     if not checked:
         check_replaceable(path, force)
     with _scratch(path) as scratch:
-        new, before = scratch / path.name, scratch / "before"
-        new.mkdir()
+        new, before, room = scratch / "new" / path.name, scratch / "before", scratch / "room"
+        new.mkdir(parents=True)
+        room.write_bytes(bytes(ROOM))
         yield new
+        room.unlink()  # the disk may be full by now, and the mark needs some
         (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_entries(new))))
         if force and path.exists():
             _put_in_place_of(path, new, before)
@@ -79,13 +87,20 @@ def whole_folder(
             _put_if_free(new, path)
 
 
-def check_replaceable(path: str | os.PathLike, force: bool) -> None:
-    """Raise if a folder cannot be written because what exists may not be replaced."""
+def check_replaceable(path: str | os.PathLike, force: bool, *, folder: bool = True) -> None:
+    """Raise if a folder, or a file, cannot be written, or if what exists may not be replaced."""
     path, real = Path(path), resolved(path)
-    _refuse_existing(path, force)
     check_writable(real)
-    if path.exists():
+    if folder and path.exists():
         _refuse_foreign(path)
+    elif not folder:
+        _refuse_folder(path)
+    _refuse_existing(path, force)  # at last: what is said of force is then true
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir():
+        raise FileExistsError(f"{path} is a folder: name a file")
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -154,18 +169,101 @@ def _scratch(path: Path) -> Iterator[Path]:
     with complaining_of_a_full_disk(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            scratch = tempfile.TemporaryDirectory(dir=path.parent, prefix=SCRATCH)
+            scratch = _Scratch(path.parent)
         except OSError as error:
             raise _unwritable(path.parent, error) from error
-        with scratch as name:
-            yield Path(name)
+        with scratch:
+            _tell_of_scratch_left_in(path.parent)
+            yield scratch.path
+
+
+class _Scratch:
+    """A folder that is removed in the end, whenever an interruption comes.
+
+    Removal is arranged before the folder is made, and stays so until it is done: if it is cut
+    short, it is done with this object, or at the end of the process.
+    """
+
+    def __init__(self, parent: Path) -> None:
+        self.path = parent / f"{SCRATCH}{secrets.token_hex(8)}"
+        self._removal = weakref.finalize(self, _remove_at_last, self.path)
+        self.path.mkdir(mode=0o700)
+        self._lock = _lock(self.path)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        _remove(self.path)
+        self._removal.detach()
+        _unlock(self._lock)
+
+
+def _remove_at_last(folder: Path) -> None:
+    """Remove what an interruption left; another one comes too late."""
+    try:
+        _remove(folder)
+    except KeyboardInterrupt:
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder with all that is in it, protected folders too; or what is left of it."""
+    if not folder.exists():
+        return
+    try:
+        shutil.rmtree(folder)
+    except PermissionError:
+        for inside, _, _ in os.walk(folder):
+            os.chmod(inside, 0o700)
+        shutil.rmtree(folder)
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock a folder for as long as this process lives; None where that cannot be."""
+    try:
+        import fcntl
+
+        opened = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        return None
+    return opened
+
+
+def _unlock(opened: int | None) -> None:
+    if opened is not None:
+        os.close(opened)
+
+
+def _tell_of_scratch_left_in(folder: Path) -> None:
+    """Warn of scratch folders of processes that were killed.
+
+    They are not removed: where folders cannot be exchanged in one step, one may hold a result.
+    """
+    left = []
+    for path in folder.glob(f"{SCRATCH}*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > LEFT and (lock := _lock(path)) is not None:
+                _unlock(lock)
+                left.append(path.name)
+    if left:
+        warnings.warn(
+            f"{folder} holds what commands left that were killed while they wrote: {some(left)}; "
+            "delete it, unless you miss a result, which may be in it",
+            stacklevel=4,
+        )
 
 
 def check_writable(path: Path) -> None:
     """Raise if nothing can be written beside ``path``, or where its folder would be made."""
     folder = next((parent for parent in path.parents if parent.exists()), path)
     try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=SCRATCH):
+        with _Scratch(folder):
             pass
     except OSError as error:
         raise _unwritable(folder, error) from error

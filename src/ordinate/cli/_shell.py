@@ -125,7 +125,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         _known.set(options)
         try:
-            function(*args, **kwargs)
+            with warnings_as_notes(kwargs.get("quiet", False)):
+                function(*args, **kwargs)
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
@@ -232,9 +233,11 @@ def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
     """Say warnings of Python in a line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        yield
-    for message in dict.fromkeys(_said(each.message) for each in caught):
-        say(f"note: {message}", quiet)
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(_said(each.message) for each in caught):
+                say(f"note: {message}", quiet)
 
 
 def _said(warning: Warning | str) -> str:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from ordinate._base.messages import some
 from ordinate.cli import _shell as shell
 
 if TYPE_CHECKING:
     from ordinate.files.inputs import Source
 
+TEXTS = (".csv", ".tsv")
 COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 
@@ -88,6 +90,7 @@ def check(
     min_response_time: shell.MinTime = None,
     merge_labels: shell.MergeLabels = False,
     table: shell.TableName = None,
+    memory_limit: shell.MemoryLimit = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
@@ -163,6 +166,7 @@ def convert(
     table: shell.TableName = None,
     fast: Annotated[bool, typer.Option("--fast", help="Write the fast layout.")] = False,
     memory_limit: shell.MemoryLimit = None,
+    defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -179,8 +183,11 @@ def convert(
     ```
     """
     from ordinate.files import ondisk
+    from ordinate.files.ondisk.writing import is_parquet
 
-    refuse_output(output, force, inputs=[file])
+    folder = fast and not is_parquet(output)
+    refuse_output(output, force, inputs=[file], folder=folder)
+    refuse_defusing(defuse, output, fast)
     source = open_answers(file, ReadingOptions.of(locals()), stream=fast)
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
@@ -192,7 +199,9 @@ def convert(
     if fast:
         ondisk.write([triplets], output, memory_limit=memory_limit, force=force)
     else:
-        write_table(output, triplets.to_arrow(), force)
+        changed = write_table(output, triplets.to_arrow(), force, defuse=defuse)
+        if changed:
+            shell.say(f"note: ' was put before {some(changed)}, and stays when it is read", quiet)
     shell.say(f"{len(triplets):,} triplets in {output}", quiet)
 
 
@@ -232,6 +241,7 @@ def simulate(
         Path | None, typer.Option(help="Also write the true map to this CSV file.")
     ] = None,
     seed: shell.Seed = 0,
+    defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -253,7 +263,8 @@ def simulate(
     from ordinate.files import ondisk
     from ordinate.files.maps import write_map
 
-    refuse_output(output, force, inputs=[])
+    refuse_output(output, force, inputs=[], folder=not output.suffix)
+    refuse_defusing(defuse, output)
     if points is not None:
         refuse_output(points, force, inputs=[output])
     m = round(c * n * np.log(n)) if triplets is None else triplets
@@ -268,10 +279,11 @@ def simulate(
     if output.suffix in ("", ".parquet"):
         ondisk.write(iter_triplets(truth, m, **options), output, force=force)
     else:
-        write_table(output, sample_triplets(truth, m, **options).to_arrow(), force)
+        table = sample_triplets(truth, m, **options).to_arrow()
+        write_table(output, table, force, defuse=defuse)
     shell.say(f"{m:,} triplets about {n:,} items in {output}", quiet)
     if points is not None:
-        write_map(points, range(n), truth, {})
+        write_map(points, range(n), truth, {}, defuse=defuse)
         shell.say(f"the true map in {points}", quiet)
 
 
@@ -299,9 +311,9 @@ def _noise(text: str, shape: dict[str, float | None]) -> Any:
         ) from None
 
 
-def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
+def refuse_output(path: Path, force: bool, inputs: list[Path], *, folder: bool = False) -> None:
     """Raise before the work if an output cannot be written, or is one of the other files."""
-    from ordinate._base.writing import check_replaceable, check_writable, resolved
+    from ordinate._base.writing import check_replaceable, resolved
 
     for other in inputs:
         if resolved(path) == resolved(other):
@@ -309,17 +321,24 @@ def refuse_output(path: Path, force: bool, inputs: list[Path]) -> None:
                 f"{path} would overwrite another file of this command: name another",
                 shell.UNWRITABLE,
             )
-    if path.is_dir() or not force:
-        check_replaceable(path, force)
-    else:
-        check_writable(resolved(path))
+    check_replaceable(path, force, folder=folder)
 
 
-def write_table(path: Path, table: Any, force: bool) -> None:
-    """Write an Arrow table in the format that the ending names."""
+def refuse_defusing(defuse: bool, output: Path, fast: bool = False) -> None:
+    """Raise if labels are to be defused in what no spreadsheet opens."""
+    if defuse and (fast or output.suffix.lower() not in TEXTS):
+        raise shell.CommandError(
+            f"--defuse is for outputs that spreadsheets open, {' and '.join(TEXTS)}; got {output}",
+            shell.WRONG_USE,
+        )
+
+
+def write_table(path: Path, table: Any, force: bool, *, defuse: bool = False) -> list[str]:
+    """Write an Arrow table in the format that the ending names; return what was defused."""
     from pyarrow import csv, feather, parquet
 
     from ordinate._base.writing import whole_file
+    from ordinate.files.maps import defused
 
     writers: dict[str, Any] = {
         ".parquet": parquet.write_table,
@@ -331,6 +350,8 @@ def write_table(path: Path, table: Any, force: bool) -> None:
         raise shell.CommandError(
             f"{path}: the ending must be one of {', '.join(writers)}", shell.WRONG_USE
         )
+    table, changed = defused(table) if defuse else (table, [])
     # Arrow takes open files where it refuses names that are not UTF-8.
     with whole_file(path, force=force) as partial, partial.open("wb") as file:
         writers[path.suffix.lower()](table, file)
+    return changed

@@ -162,8 +162,17 @@ def fit(
             whole_folder(target.folder, force=force, checked=True) as partial,
             shell.warnings_as_notes(quiet),
         ):
-            record = write_run(partial, result, story, appearance, stages.begin, defuse=defuse)
+            record, unwritten = write_run(
+                partial, result, story, appearance, stages.begin, defuse=defuse
+            )
     report(target.folder, record, result.warnings, quiet, as_json)
+    if unwritten:
+        raise shell.CommandError(
+            f"the disk is full, and the {' and the '.join(unwritten)} could not be written; the "
+            f"map is in {target.folder}, with its model and record. Free some space and draw it with "
+            "`ordinate plot`, or fit again with --force",
+            shell.UNWRITABLE,
+        )
 
 
 class Target(NamedTuple):

@@ -50,6 +50,13 @@ else:
         """An estimator of scikit-learn that makes a map, and names the map's columns."""
 
 
+def _streaming() -> list[str]:
+    """Names of the estimators that take triplets which are not in memory."""
+    from ordinate.estimators.methods import METHODS
+
+    return [entry.estimator.__name__ for entry in METHODS if entry.estimator._streams]
+
+
 class Embedder(UncertainMap, ScikitEstimator):
     """A map in ``embedding_`` that answers questions, and how it is asked for."""
 
@@ -111,7 +118,7 @@ class Embedder(UncertainMap, ScikitEstimator):
             raise MemoryError(
                 f"{stored.path} is too large for the memory limit of "
                 f"{in_words(stored.memory_limit)}, and {type(self).__name__} reads it whole: raise "
-                "the limit, or use STE, OrdinalEmbedding or LOE, which stream"
+                f"the limit, or use one that streams: {', '.join(_streaming())}"
             )
         where = "read into memory" if stored.fits else "streamed"
         self._say(

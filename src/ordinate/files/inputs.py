@@ -21,7 +21,16 @@ from ordinate.files.formats.blocks import Blocks, open_blocks
 from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
-from ordinate.files.readers import FAST, IS_FAST, How, ReadError, how_to_read, read, refuse_options
+from ordinate.files.readers import (
+    FAST,
+    IS_FAST,
+    How,
+    ReadError,
+    Reading,
+    how_to_read,
+    read,
+    refuse_options,
+)
 from ordinate.files.streaming import MIB, Streamed, read_in_blocks, refuse_other_count
 
 HANDLE = "handle"
@@ -204,10 +213,11 @@ def _of_path(
     blocks = _too_large_to_read(path, how, memory_limit)
     if blocks is None:
         found = read(path, **reading)
+        source = _source_of(found, path)
         triplets = _with_items(found.triplets, path, n_items)
-        return Source(triplets, path, *found[1:])
+        return source._replace(triplets=triplets, read_sha256=found.sha256)
     streamed = read_in_blocks(path, blocks, how, limit, n_items)
-    source = _source_of(streamed)
+    source = _source_of(streamed, path)
     if source.stored is None:
         return source._replace(triplets=source.load(), read_sha256=source.sha256)
     if not stream:
@@ -222,8 +232,8 @@ def _of_path(
     return source._replace(notes=[*source.notes, note])
 
 
-def _source_of(found: Streamed) -> Source:
-    return Source(found.triplets, found.triplets.path, *found[1:-1])
+def _source_of(found: Reading | Streamed, path: Path) -> Source:
+    return Source(found.triplets, path, found.layout, found.n_rows, found.n_used, found.notes)
 
 
 def open_in_blocks(
@@ -236,7 +246,7 @@ def open_in_blocks(
         read(path, **reading)  # which knows what to say
         raise
     found = read_in_blocks(path, blocks, how_to_read(**reading), memory_size(memory_limit), n_items)
-    return _source_of(found)
+    return _source_of(found, path)
 
 
 def _too_large_to_read(path: Path, how: How, memory_limit: Any) -> Blocks | None:
@@ -273,7 +283,7 @@ def _too_large(stored: TripletFile) -> MemoryError:
             f"{stored.path} has {len(stored):,} rows, too many for a memory limit of "
             f"{in_words(stored.memory_limit)}, and all are needed at once here. Allow more, as in ",
             Option("memory_limit", enough),
-            ", or take fewer rows; fits of most methods, and conversion to the fast layout, take "
-            "them block by block",
+            ", or take fewer rows; most fits, and conversion to the fast layout, take them block "
+            "by block",
         )
     )

@@ -43,6 +43,21 @@ def as_it_was(text: str) -> str:
     return text[1:] if text[:1] == "'" and FORMULA.match(text) else text
 
 
+def defused(table: Any) -> tuple[Any, list[str]]:
+    """Return an Arrow table with ``'`` before texts that may be formulas, and these texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    changed: list[str] = []
+    for k, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if pa.types.is_string(column.type):
+            texts = pc.unique(column).to_pylist()
+            changed += [text for text in texts if as_text(text, defuse=True) != text]
+            safe = pc.replace_substring_regex(column, f"^({FORMULA.pattern})", r"'\1")
+            table = table.set_column(k, name, safe)
+    return table, list(dict.fromkeys(changed))
+
+
 def write_map(
     path: str | os.PathLike,
     labels: Any,

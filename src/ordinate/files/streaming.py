@@ -8,13 +8,15 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ordinate._base.checks import check_whole
-from ordinate._base.memory import in_words
+from ordinate._base.memory import give_back, in_words
 from ordinate._base.messages import Message, Option
 from ordinate.files.formats.blocks import Blocks, NotByLineError
 from ordinate.files.formats.board import Board, NoRowsLeft
@@ -82,7 +84,8 @@ def read_in_blocks(
     folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
     spool = Spool(folder)
     try:
-        found = _read(path, blocks, how, spool, memory_limit, n_items)
+        with _frugal():
+            found = _read(path, blocks, how, spool, memory_limit, n_items)
     except BaseException as error:
         spool.close()
         shutil.rmtree(folder)
@@ -95,6 +98,18 @@ def read_in_blocks(
         tables=None, why="a text with line breaks within fields, or stray quotes"
     )
     return read_in_blocks(path, broken, how, memory_limit, n_items)
+
+
+@contextmanager
+def _frugal() -> Iterator[None]:
+    """Have Arrow take memory from the system: by itself it keeps 15 MiB, and all it ever had."""
+    usual = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(usual)
+        give_back()
 
 
 def _read(

@@ -99,9 +99,10 @@ def write_run(
     tell: Callable[[str], None] = lambda stage: None,
     *,
     defuse: bool = False,
-) -> dict[str, Any]:
-    """Write all files into a folder; return what went into ``run.json``.
+) -> tuple[dict[str, Any], list[str]]:
+    """Write all files into a folder: the map and its record first, then what shows them.
 
+    Returns what went into ``run.json``, and what could not be written, as the disk is full.
     ``defuse`` is for the map, as in :func:`ordinate.files.maps.write_map`.
     """
     model = analysis.model
@@ -117,6 +118,7 @@ def write_run(
     more = columns | named | dict(appearance.columns)
     write_map(folder / "embedding.csv", labels, model.embedding_, more, defuse=defuse)
     write_model(folder / "model.json", model, known)
+    write_json(folder / "run.json", describe(analysis, story))
 
     def draw(appearance: Appearance) -> None:
         figure = plot_map(
@@ -141,16 +143,24 @@ def write_run(
         save(figure, folder / "dimensions.png")
         save(figure, folder / "dimensions.svg")
 
-    tell("figure")
+    shown: dict[str, Callable[[Appearance], None]] = {"figure": draw, "report": report}
     if _dimension(model) is not None:
-        analysis.warnings.extend(_attempt("figure of dimensions", draw_dimensions, appearance))
-    analysis.warnings.extend(_attempt("figure", draw, appearance))
-    tell("report")
-    analysis.warnings.extend(_attempt("report", report, appearance))
+        shown = {"figure of dimensions": draw_dimensions, **shown}
+    unwritten = []
+    for what, show in shown.items():
+        tell(what)
+        try:
+            analysis.warnings.extend(_attempt(what, show, appearance))
+        except DiskFullError:
+            unwritten.append(what)
+            analysis.warnings.append(f"the disk is full, and the {what} could not be written")
     tell("record")
     record = describe(analysis, story)
-    write_json(folder / "run.json", record)
-    return record
+    try:
+        write_json(folder / "run.json", record)  # now with what became of the figures
+    except DiskFullError:
+        unwritten.append("end of the record")
+    return record, unwritten
 
 
 def _attempt(what: str, show: Callable[[Appearance], None], appearance: Appearance) -> list[str]:

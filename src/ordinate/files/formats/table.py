@@ -309,7 +309,7 @@ class Table:
             floats = np.array([number(word) for word in self.words(column)])
         self.refuse(
             np.isinf(floats),
-            lambda i: f"{what} is {column[i].as_py()!r}, not a number",
+            lambda i: f"{what} is {column[i].as_py()!r}, not a number{_point(column[i].as_py())}",
             "repair or remove those rows",
         )
         return floats
@@ -328,6 +328,12 @@ class Table:
         """Return the first cells of a column of the file."""
         own = column.slice(0, n).to_pylist()
         return self.together(f"first {n}", own, lambda one, other: (one + other)[:n])
+
+
+def _point(cell: str) -> str:
+    """Return advice about a number with a decimal comma; nothing about other cells."""
+    comma = re.fullmatch(r"\s*([+-]?\d*),(\d+)\s*", cell)
+    return f": write {comma[1]}.{comma[2]}, with a decimal point" if comma else ""
 
 
 @lru_cache(maxsize=16)

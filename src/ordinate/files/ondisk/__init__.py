@@ -180,7 +180,7 @@ def write(
     labels = None if first._items is None else first.items.tolist()
     columns = tuple(name for name in COLUMNS if getattr(first, name) is not None)
     participants: dict[Hashable, int] = {}
-    whole = Whole(first.n_items, labels, columns, participants)
+    whole = Whole(first.n_items, labels, columns, participants, memory_size(memory_limit))
     rest: list[Iterator[Rows]] = []
     with (
         whole_target(target, force) as new,
@@ -196,10 +196,8 @@ def write(
             return
         # What was in order is read back.
         counts = write_spool(spool, chain(all_rows(open_triplets(head)), *rest), first.n_items)
-        kind = record_type(columns)
-        most_rows = max(memory_size(memory_limit) // (4 * kind.itemsize), 1)
-        spooled = read_spool(spool, kind, most_rows)
-        write_grouped(new, sort_by_anchor(spooled, counts, Path(folder), most_rows), whole)
+        spooled = read_spool(spool, record_type(columns), whole.most_rows)
+        write_grouped(new, sort_by_anchor(spooled, counts, Path(folder), whole), whole)
 
 
 def _same_items(pieces: Iterable[Any], n_items: int | None) -> Iterator[Triplets]:

@@ -11,6 +11,7 @@ import numpy as np
 from ordinate._base.hashing import sha256_of_file, sha256_of_several
 from ordinate._base.memory import in_words
 from ordinate._base.writing import TooLittleRoomError
+from ordinate.files.formats.errors import ReadError
 
 Fingerprint = dict[Path, tuple[int, int, int]]
 
@@ -25,7 +26,7 @@ def check_unchanged(before: Fingerprint) -> None:
     """Raise if a file is not what it was when it was opened."""
     for path, known in before.items():
         if not path.exists() or fingerprint([path])[path] != known:
-            raise OSError(
+            raise ReadError(
                 f"{path} changed, or went away, since it was opened: sums over two different files "
                 "mean nothing. Open it again once it no longer changes"
             )
@@ -47,15 +48,11 @@ def reading(path: Path) -> Iterator[None]:
     """Turn what libraries say about a bad file into one kind of error."""
     try:
         yield
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no file {path}") from None
-    except MemoryError:
+    except (ReadError, MemoryError):
         raise
     # Decoders raise errors of many kinds at broken files, with more or less to say.
     except Exception as error:
-        if str(path) in str(error):
-            raise
-        raise OSError(f"{path} cannot be read; is it truncated or corrupt? ({error})") from error
+        raise ReadError(f"{path} cannot be read; is it truncated or corrupt? ({error})") from error
 
 
 def check_space(folder: Path, needed: float) -> None:
@@ -83,5 +80,5 @@ def read_into(path: Path, array: np.ndarray, offset: int) -> None:
         while done < len(view):
             got = file.readinto(view[done:])
             if not got:
-                raise OSError(f"{path} is truncated: it ends after {offset + done:,} bytes")
+                raise ReadError(f"{path} is truncated: it ends after {offset + done:,} bytes")
             done += got

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.files import Fingerprint, fingerprint, read_into, reading
 from ordinate.files.ondisk.footer import footer_is_sealed
 from ordinate.files.ondisk.layout import (
@@ -106,7 +107,7 @@ class GroupedFile(ABC):
             else:
                 arrays = [self._stored(name, low, high) for name in names]
             if checksum(*arrays) != self.about.checksums[names][i]:
-                raise OSError(
+                raise ReadError(
                     f"{self.path} is corrupt: {' and '.join(names)} of rows {low:,} to {high:,} do "
                     "not fit their checksum. Convert the source again"
                 )
@@ -148,7 +149,7 @@ class FolderFile(GroupedFile):
             # NumPy wrote that of layout 1, in its own way.
             known = (about.version, name) == (1, "starts") or opened.read(HEADER) == header
         if not known or file.stat().st_size != size:
-            raise OSError(
+            raise ReadError(
                 f"{file} is truncated or corrupt: it should hold {shape[0]:,} rows in {size:,} "
                 f"bytes with the header that belongs to them, and has {file.stat().st_size:,} bytes"
             )
@@ -161,7 +162,7 @@ class FolderFile(GroupedFile):
 def _refuse_missing(folder: Path, names: list[str]) -> None:
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
-        raise OSError(
+        raise ReadError(
             f"{folder} is incomplete: {', '.join(missing)} is missing. Copy all files of "
             "a folder in the fast layout, or convert the source again"
         )
@@ -222,7 +223,7 @@ class ParquetFile(GroupedFile):
             )
         found = self._local.file.read_row_group(group, columns=columns, use_threads=False)
         if len(found) != self.about.bounds[group + 1] - self.about.bounds[group]:
-            raise OSError(f"{self.path} is truncated: row group {group} is incomplete")
+            raise ReadError(f"{self.path} is truncated: row group {group} is incomplete")
         return found
 
     def _fetch(self, name: str, start: int, array: np.ndarray) -> None:

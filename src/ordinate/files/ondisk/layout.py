@@ -15,7 +15,7 @@ import numpy as np
 NAME, VERSION = "ordinate triplets", 2
 NAME_1 = "ordinate triplets grouped by anchor, 1"  # which had no checksum of its own
 SEAL = b', "checksum": '
-ORDER = "anchor"  # of the rows; an order by answer would have another array of ids
+ORDER = "anchor"  # of the rows
 ID_TYPES = ("|u1", "<u2", "<u4")
 COLUMNS = {"weight": "<f8", "answer": "<i8", "participant": "<i4"}  # that may go with the rows
 STARTS = "<i8"

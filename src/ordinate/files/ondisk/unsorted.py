@@ -125,14 +125,14 @@ class PlainTriplets(TripletFile):
 def regroup(stored: TripletFile, target: Path) -> None:
     """Write triplets in the fast layout; those in another order are sorted, in bounded memory."""
     labels = None if stored._items is None else stored._items.tolist()
-    whole = Whole(stored.n_items, labels, stored.columns, stored.participants or ())
+    people = stored.participants or ()
+    whole = Whole(stored.n_items, labels, stored.columns, people, stored.memory_limit)
     width = record_type(stored.columns).itemsize
     # The result, and while sorting all rows besides.
     check_space(target.parent, (width + (not stored.in_order) * width) * len(stored))
     rows = all_rows(stored)
     if not stored.in_order:
-        most_rows = max(stored.memory_limit // (4 * width), 1)
-        rows = sort_by_anchor(rows, stored.anchor_counts, target.parent, most_rows)
+        rows = sort_by_anchor(rows, stored.anchor_counts, target.parent, whole)
     write_grouped(target, rows, whole)
 
 

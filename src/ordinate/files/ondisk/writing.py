@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._base.memory import in_words
+from ordinate._base.messages import Message, Option
 from ordinate._base.writing import whole_file, whole_folder
 from ordinate.data.rows import group_by_anchor
 from ordinate.files.ondisk.footer import seal_footer
@@ -27,7 +29,11 @@ from ordinate.files.ondisk.layout import (
 from ordinate.kernels import backends
 
 LONG = STRETCH // 16  # rows of one anchor that begin a stretch of their own
-MOST_FILES = 128  # that are open at the same time while sorting, about
+MOST_FILES = 256  # that are open at the same time while sorting, about
+# Of the memory limit, what a row that is sorted may take, and one that waits to be written: the
+# first is there up to four times, the second three times, as measured with what Python takes.
+SORTED, WAITING = 8, 16
+LEAST = 1 << 16  # rows that can be sorted, and written, within any limit
 
 Rows = tuple[np.ndarray, dict[str, np.ndarray]]  # triplets (k, 3), and columns (k,) by name
 
@@ -44,12 +50,20 @@ class Whole(NamedTuple):
         What goes with the rows: some of weight, answer, participant.
     participants : collection of labels
         It may grow until all rows are written.
+    memory_limit : int
+        Bytes that sorting and writing them may take.
     """
 
     n_items: int
     labels: list | None
     columns: tuple[str, ...] = ()
     participants: Collection = ()
+    memory_limit: int = 1 << 30
+
+    @property
+    def most_rows(self) -> int:
+        """Rows that are sorted at a time."""
+        return max(self.memory_limit // (SORTED * record_type(self.columns).itemsize), 1)
 
 
 class Writer(ABC):
@@ -59,6 +73,8 @@ class Writer(ABC):
 
     def __init__(self, path: Path, whole: Whole) -> None:
         self.path, self.whole = path, whole
+        row_bytes = WAITING * record_type(whole.columns).itemsize
+        self._stretch = min(max(whole.memory_limit // row_bytes, LEAST), STRETCH)
         _check_labels(whole.labels or [], "items")
         self.counts = np.zeros(whole.n_items, np.int64)
         self._bounds = [0]
@@ -83,11 +99,11 @@ class Writer(ABC):
             if start in cuts:
                 self._flush()
             while start < stop:
-                end = min(stop, start + STRETCH - self._n_waiting)
+                end = min(stop, start + self._stretch - self._n_waiting)
                 part = slice(start, end)
                 self._waiting.append((rows[part], {n: columns[n][part] for n in columns}))
                 self._n_waiting += end - start
-                if self._n_waiting == STRETCH:
+                if self._n_waiting == self._stretch:
                     self._flush()
                 start = end
         # The arrays may be used again by who gave them.
@@ -284,16 +300,26 @@ def rows_of(records: np.ndarray) -> Rows:
 
 
 def sort_by_anchor(
-    blocks: Iterable[Rows], counts: np.ndarray, folder: Path, most_rows: int
+    blocks: Iterable[Rows], counts: np.ndarray, folder: Path, whole: Whole
 ) -> Iterator[Rows]:
-    """Yield all rows in the order of their anchors, holding at most about ``most_rows``.
+    """Yield all rows in the order of their anchors, within the memory limit.
 
     An external counting sort. ``counts`` (n_items,) tells how to cut the anchors into ranges that
     are small enough; the rows of each range go to a file of its own, and each file is sorted in
     memory. An anchor that is too large for that needs no sorting. The sort is stable.
     """
-    backend, n_items = backends.load(), len(counts)
-    bounds = ranges(counts, max(most_rows, int(counts.sum()) // MOST_FILES))
+    backend, n_items, most_rows = backends.load(), len(counts), whole.most_rows
+    least_rows = int(counts.sum()) // MOST_FILES
+    if least_rows > max(most_rows, LEAST):
+        enough = -(-least_rows * whole.memory_limit // most_rows >> 20)
+        raise MemoryError(
+            Message(
+                f"{counts.sum():,} rows are too many to be sorted within a memory limit of "
+                f"{in_words(whole.memory_limit)}: allow more, as in ",
+                Option("memory_limit", f"{enough}MiB"),
+            )
+        )
+    bounds = ranges(counts, max(most_rows, least_rows))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".ordinate-sort-") as name:
         files = [Path(name) / str(i) for i in range(len(bounds) - 1)]
         kind = _distribute(blocks, files, bounds, n_items)
@@ -367,6 +393,6 @@ def read_spool(path: Path, kind: np.dtype, most_rows: int) -> Iterator[Rows]:
     n_rows, at = path.stat().st_size // kind.itemsize, 0
     most_rows = n_rows if most_rows < 0 else min(most_rows, n_rows)  # memory is taken for all
     while at < n_rows:
-        records = np.fromfile(path, kind, most_rows, offset=at * kind.itemsize)
-        at += len(records)
-        yield rows_of(records)
+        found = rows_of(np.fromfile(path, kind, most_rows, offset=at * kind.itemsize))
+        at += len(found[0])
+        yield found

@@ -135,9 +135,10 @@ def read(
     columns : mapping of str to str or int, optional
         Which column has which role, such as ``{"anchor": "head", "near": "winner",
         "far": "loser"}``, and participant, answer, weight, response_time where wanted; roles that
-        are not named are found by the names of the columns. Numbers count the columns of a file
-        without a header from 0. ``*`` stands for the number of a question, where a row holds
-        several: ``{"response": "*_Q3"}`` has ``1_Q3``, ``2_Q3``, ...
+        are not named are found by the names of the columns. Numbers count the columns from 0; the
+        first line is then data, unless it surely has names, as is noted. ``*`` stands for the
+        number of a question, where a row holds several: ``{"response": "*_Q3"}`` has ``1_Q3``,
+        ``2_Q3``, ...
     first_id : int, optional
         Integer ids count from this number, and ids in between that never occur are items too. By
         default integers in text and tables are labels, so that there is no item but those named;

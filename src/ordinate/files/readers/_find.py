@@ -10,7 +10,7 @@ from operator import add
 from ordinate._base.messages import Message, Option, some
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import OPTIONAL, core
-from ordinate.files.formats.table import Table
+from ordinate.files.formats.table import Table, squeezed
 from ordinate.files.formats.text import NO_COLUMNS
 from ordinate.files.readers import food100, odd_one_out, plain
 from ordinate.files.readers._columns import Columns, mapped, numbered_stems
@@ -22,6 +22,7 @@ from ordinate.files.readers._layout import (
     first_row_is_data,
     may_be_header,
     three_bare_columns,
+    words_above_numbers,
 )
 from ordinate.files.readers._missing import best_fits
 from ordinate.files.readers._propose import may_hold, proposals
@@ -70,7 +71,9 @@ def find(
         allowed = [entry for entry in layouts if entry.name == "plain"]
     named = table.named()
     named = tidy(named) if named.header is not None else named
-    named = mapped(table if _counted(columns) else named, columns) if columns else named
+    if columns:
+        counted = _counted(columns) and not _line_1_names(table, layouts)
+        named = mapped(table if counted else named, columns)
     for candidate in (named, table.bare()):
         found = _with_roles([e for e in allowed if e.matches(candidate)], columns)
         if options.layout == "auto" and food100.LAYOUT in found:
@@ -92,11 +95,42 @@ def find(
         if wide is not None:
             return wide
         _refuse_incomplete(candidate, table, allowed, columns)
+    _refuse_line_above(table, allowed)
     raise _nothing_fits(named, table, allowed)
 
 
 def _counted(columns: Columns) -> bool:
     return all(isinstance(column, int) for column in columns.values())
+
+
+def _line_1_names(table: Table, layouts: Iterable[Layout]) -> bool:
+    """Tell, and note, whether line 1 surely has names, although columns are counted."""
+    if not table.undecided or not may_be_header(table.bare()):
+        return False
+    names = words_above_numbers(table.bare()) or _is_header(table.header or [], table, layouts)
+    read_as = "as names" if names else "as data"
+    counts = Message(", where ", Option("columns", ...), " counts columns")
+    table.notes.append(Message(f"line 1 {table.shown_header()} is read {read_as}", counts))
+    return names
+
+
+def _refuse_line_above(table: Table, layouts: Iterable[Layout]) -> None:
+    """Raise if it is line 2 that has the names of a layout."""
+    below = table.without(1).bare()
+    lines = below.first_rows(1) if table.undecided else []
+    names = [cell.strip() for cell in lines[0]] if lines else []
+    if names and may_be_header(below) and _is_header(names, below, layouts):
+        raise ReadError(
+            f"{table.path}: line 2 {names[:25]} names the columns, and line 1 "
+            f"{table.shown_header()} stands above: remove line 1"
+        )
+
+
+def _is_header(names: list[str], table: Table, layouts: Iterable[Layout]) -> bool:
+    """Tell whether names are those that a layout needs, none of them twice."""
+    named = replace(table.named(), header=names)
+    once = len({*map(squeezed, names)}) == len(names)
+    return once and any(entry.matches(named) for entry in layouts)
 
 
 def _with_roles(layouts: list[Layout], columns: Columns) -> list[Layout]:

@@ -93,7 +93,7 @@ def may_be_header(table: Table) -> bool:
 
 def first_line_is_data(table: Table) -> bool:
     """Tell whether a number, or a cell that occurs again below, shows that line 1 has no names."""
-    if not table.text or _words_above_numbers(table):
+    if not table.text or words_above_numbers(table):
         return False
     cells = zip(_first_line(table), table.without(1).data.columns, strict=True)
     # An empty cell shows nothing: a delimiter at the end of each line makes a column of them.
@@ -103,7 +103,7 @@ def first_line_is_data(table: Table) -> bool:
     return table.together("first line is data", own, or_)
 
 
-def _words_above_numbers(table: Table) -> bool:
+def words_above_numbers(table: Table) -> bool:
     """Tell whether a column is a word and numbers below it, so that line 1 has names."""
     columns = table.without(1).data.columns
     below = [table.first_cells(column, SAMPLE_ROWS) for column in columns]
@@ -121,7 +121,7 @@ def first_row_is_data(table: Table, *ways: tuple[tuple[str, ...], str]) -> None:
     if not may_be_header(table):
         return
     first = _first_line(table)
-    sure = _words_above_numbers(table)
+    sure = words_above_numbers(table)
     why = "are names that say too little" if sure else "may be a header or data"
     also = "" if sure else ", since none of it occurs again"
     also += "; the columns can be read in several ways" if len(ways) > 1 else ""
