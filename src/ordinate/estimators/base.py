@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -216,6 +216,13 @@ class Embedder(ScikitEstimator, ABC):
 
         check_is_fitted(self, "embedding_")
         saving.save(self, folder, force=force)
+
+    def _settled(self) -> "Embedder":
+        """Return an estimator that makes maps of other answers as this one was made.
+
+        It chooses nothing: what unseen answers chose in this fit is a setting of it.
+        """
+        return clone(self)
 
     def _warn_of_cut_answers(self, X: Any) -> None:
         """Warn, once for each table, where the fit has seen part of the answers that are judged."""

@@ -251,6 +251,9 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         given = {name: getattr(self, name) for name in shared} | options
         return PowerEmbedding(self.n_components_, power=power, slope=slope, **given)
 
+    def _settled(self) -> PowerEmbedding:
+        return self._maker(random_state=self.random_state, **self.maker_)
+
     def _loss(self, n_components: int) -> Loss:
         return power_family(self.power_, self.slope_, self.lapse_)
 

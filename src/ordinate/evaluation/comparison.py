@@ -1,0 +1,265 @@
+"""Whether two maps of the same items differ by more than chance, and which items moved.
+
+Maps have no place, no direction and no size of their own, so the second is first laid onto the
+first. What is then left between the two places of an item is held against how unsure both are:
+by their covariances here, by the answers themselves in :mod:`ordinate.evaluation.permutation`.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import chi2
+
+from ordinate._base.messages import Message, Option, some
+from ordinate.data.labels import places
+from ordinate.evaluation.metrics import align, procrustes_error
+
+LEVEL = 0.05  # of chance, below which maps or items are said to differ
+BY_COVARIANCES, BY_ANSWERS = "covariances", "answers"
+
+
+class Map(NamedTuple):
+    """A map: labels, coordinates (n, d) and, where known, covariances (n, d, d)."""
+
+    items: Sequence[Any]
+    points: np.ndarray
+    covariance: np.ndarray | None = None
+
+
+class Comparison(NamedTuple):
+    """How far two maps are apart.
+
+    Attributes
+    ----------
+    items : ndarray, shape (n,)
+        The items that both maps place, in the order of the first.
+    first, second : ndarray, shape (n, d)
+        Their places: of the first map as given, of the second as it was laid onto the first, by
+        moving, turning, mirroring and stretching.
+    error : float
+        The relative Procrustes error: 0 for the same map, near 1 for maps that have nothing in
+        common. It is the same whichever map comes first.
+    rigid_error : float
+        The same without stretching, relative to the first map.
+    factor : float
+        By how much the second was stretched. People who answer more clearly have larger maps.
+    distance : ndarray, shape (n,)
+        Between the two places of each item, in the unit of the first map.
+    chance : ndarray, shape (n,)
+        The distance to be expected if nothing moved (a root mean square); NaN where unknown.
+    p_items : ndarray, shape (n,)
+        How often chance alone moves some item this far: corrected for the number of items.
+        NaN where unknown.
+    p_value : float or None
+        How often chance alone makes maps differ as much; None where nothing tells.
+    dispersion : float or None
+        How much larger squared distances are than the covariances say, in the median item.
+    method : str or None
+        What tells: "covariances" of the maps, or their "answers".
+    only_first, only_second : list
+        Items that the other map does not place.
+    n_permutations : int or None
+        How often answers were dealt anew, where answers tell.
+    """
+
+    items: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    error: float
+    rigid_error: float
+    factor: float
+    distance: np.ndarray
+    chance: np.ndarray
+    p_items: np.ndarray
+    p_value: float | None
+    dispersion: float | None
+    method: str | None
+    only_first: list
+    only_second: list
+    n_permutations: int | None = None
+
+    @property
+    def differ(self) -> bool | None:
+        """Whether the maps differ beyond chance; None where nothing tells."""
+        return None if self.p_value is None else bool(self.p_value <= LEVEL)
+
+    @property
+    def moved(self) -> np.ndarray:
+        """The items that moved beyond chance, the farthest beyond first."""
+        beyond = np.flatnonzero(self.p_items <= LEVEL)
+        return self.items[beyond[np.argsort(-(self.distance / self.chance)[beyond])]]
+
+    @property
+    def sentence(self) -> Message:
+        """What was found, in words.
+
+        Examples
+        --------
+        >>> points = np.array([[0.0, 0], [0, 1], [1, 1], [1, 0], [2, 2]])
+        >>> print(compare_maps(Map("abcde", points), Map("abcde", 2 * points)).sentence)
+        The maps are 0.0% apart. Whether that is more than chance cannot be told: ...
+        """
+        apart = f"The maps are {self.error:.1%} apart"
+        if self.p_value is None:
+            return Message(
+                f"{apart}. Whether that is more than chance cannot be told: neither map has "
+                "covariances; give the ",
+                Option("answers", ...),
+                " that they were made from",
+            )
+        p = _p_in_words(self.p_value)
+        if not self.differ:
+            return Message(f"{apart}: they do not differ beyond chance ({p})")
+        moved = self.moved
+        which = ", though no single item can be named"
+        if len(moved):
+            word = "items" if len(moved) > 1 else "item"
+            which = f"; beyond chance moved {len(moved):,} {word}: {some(moved)}"
+        return Message(f"{apart}: they differ beyond chance ({p}){which}")
+
+
+def compare_maps(first: Map, second: Map) -> Comparison:
+    """Lay a map onto another, and hold what is left against what chance makes.
+
+    Parameters
+    ----------
+    first, second : Map
+        Items are matched by their labels.
+
+    Returns
+    -------
+    Comparison
+        With p-values where both maps have covariances.
+    """
+    items, own, other, only_first, only_second = _shared(first, second)
+    A, B = np.asarray(first.points)[own], np.asarray(second.points)[other]
+    aligned, turn = _laid_onto(A, B)
+    gap = A - aligned
+    distance = np.linalg.norm(gap, axis=1)
+    comparison = Comparison(
+        items,
+        A,
+        aligned,
+        procrustes_error(B, A, scale=True, relative=True),
+        procrustes_error(B, A, relative=True),
+        float(abs(np.linalg.det(turn)) ** (1 / A.shape[1])),
+        distance,
+        *(np.full(len(items), np.nan) for _ in range(2)),
+        p_value=None,
+        dispersion=None,
+        method=None,
+        only_first=only_first,
+        only_second=only_second,
+    )
+    if first.covariance is None or second.covariance is None:
+        return comparison
+    both = first.covariance[own] + turn.T @ second.covariance[other] @ turn
+    return _by_covariances(comparison, gap, both)
+
+
+def _shared(first: Map, second: Map) -> tuple[np.ndarray, np.ndarray, np.ndarray, list, list]:
+    """Match items by label: those that both place, their rows, and those of one map alone."""
+    placed = [np.isfinite(np.asarray(each.points)).all(axis=1) for each in (first, second)]
+    d = [np.asarray(each.points).shape[1] for each in (first, second)]
+    if d[0] != d[1]:
+        raise ValueError(
+            f"the maps have {d[0]} and {d[1]} dimensions: fit both with the same number"
+        )
+    labels = [
+        [label for label, here in zip(each.items, seen, strict=True) if here]
+        for each, seen in zip((first, second), placed, strict=True)
+    ]
+    found = places(labels[0], labels[1])
+    own, other = np.flatnonzero(placed[0])[found >= 0], np.flatnonzero(placed[1])[found[found >= 0]]
+    items = np.empty(len(own), object)
+    items[:] = [first.items[row] for row in own]
+    known = set(items.tolist())
+    only = [[label for label in each if label not in known] for each in labels]
+    least = d[0] + 2  # fewer can be laid onto each other whatever they are
+    if len(items) < least:
+        raise ValueError(
+            f"the maps share {len(items):,} items by their labels, and {least} are the least: the "
+            f"first has {some(labels[0], 3)}, the second {some(labels[1], 3)}"
+        )
+    return items, own, other, only[0], only[1]
+
+
+def _laid_onto(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return B laid onto A, and the matrix that turned and stretched it, for rows of B."""
+    aligned = align(B, A, scale=True)
+    # Exact, as aligned is B times a matrix, once both are centred.
+    turn = np.linalg.lstsq(B - B.mean(axis=0), aligned - aligned.mean(axis=0), rcond=None)[0]
+    return aligned, turn
+
+
+def _by_covariances(found: Comparison, gap: np.ndarray, both: np.ndarray) -> Comparison:
+    """Add what covariances say: ``both`` (n, d, d) has those of the gaps before the alignment."""
+    n, d = gap.shape
+    J = _alignment_moves(found.second)
+    left = _after_alignment(both, J)
+    statistic = np.einsum("ia,iab,ib->i", gap, np.linalg.pinv(left, hermitian=True), gap)
+    dispersion = max(1.0, float(np.median(statistic) / chi2.median(d)))
+    p = chi2.sf(statistic / dispersion, d)
+    p_items = holm(p)
+    # The alignment that weighs items by how sure they are would leave this much.
+    W = np.linalg.pinv(both, hermitian=True)
+    b = np.einsum("iaq,iab,ib->q", J, W, gap)
+    total = np.einsum("ia,iab,ib->", gap, W, gap)
+    total -= b @ np.linalg.lstsq(np.einsum("iaq,iab,ibr->qr", J, W, J), b, rcond=None)[0]
+    return found._replace(
+        chance=np.sqrt(np.trace(left, axis1=1, axis2=2)),
+        p_items=p_items,
+        p_value=float(chi2.sf(total, n * d - J.shape[2])),
+        dispersion=dispersion,
+        method=BY_COVARIANCES,
+    )
+
+
+def _alignment_moves(X: np.ndarray) -> np.ndarray:
+    """How moving, turning and stretching a map moves its items: (n, d, d + d (d - 1) / 2 + 1)."""
+    n, d = X.shape
+    X = X - X.mean(axis=0)
+    moves = [np.broadcast_to(axis, (n, d)) for axis in np.eye(d)]
+    for k, l in combinations(range(d), 2):
+        turned = np.zeros((n, d))
+        turned[:, k], turned[:, l] = -X[:, l], X[:, k]
+        moves.append(turned)
+    return np.stack([*moves, X], axis=2)
+
+
+def _after_alignment(V: np.ndarray, J: np.ndarray) -> np.ndarray:
+    """Covariances (n, d, d) of gaps once the alignment has taken its part of them.
+
+    To first order gaps are ``(I - H) e``, with errors e of covariances V and H = J (J'J)^-1 J'.
+    """
+    G = np.linalg.pinv(np.einsum("iaq,iar->qr", J, J), hermitian=True)
+    M = G @ np.einsum("iaq,iab,ibr->qr", J, V, J) @ G
+    H = np.einsum("iaq,qr,ibr->iab", J, G, J)
+    HV = H @ V
+    return V - HV - HV.transpose(0, 2, 1) + np.einsum("iaq,qr,ibr->iab", J, M, J)
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Correct p-values for their number, by Holm's method.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p)
+    stepped = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    corrected = np.empty(len(p))
+    corrected[order] = stepped
+    return corrected
+
+
+def _p_in_words(p: float) -> str:
+    """Write a p-value as papers do.
+
+    >>> _p_in_words(0.4149), _p_in_words(0.00004)
+    ('p = .41', 'p < .001')
+    """
+    return "p < .001" if p < 0.001 else f"p = {p:.{3 if p < 0.1 else 2}f}".replace("0.", ".")
