@@ -14,9 +14,10 @@ from scipy.stats import chi2
 
 from ordinate._base.messages import Message, Option, some
 from ordinate.data.labels import places
-from ordinate.evaluation.metrics import align, procrustes_error
+from ordinate.evaluation.metrics import procrustes_error
 
 LEVEL = 0.05  # of chance, below which maps or items are said to differ
+MOST_ALIGNMENTS, SETTLED = 100, 1e-6
 BY_COVARIANCES, BY_ANSWERS = "covariances", "answers"
 
 
@@ -37,7 +38,7 @@ class Comparison(NamedTuple):
         The items that both maps place, in the order of the first.
     first, second : ndarray, shape (n, d)
         Their places: of the first map as given, of the second as it was laid onto the first, by
-        moving, turning, mirroring and stretching.
+        moving, turning, mirroring and stretching, so that most items lie where the first has them.
     error : float
         The relative Procrustes error: 0 for the same map, near 1 for maps that have nothing in
         common. It is the same whichever map comes first.
@@ -135,7 +136,7 @@ def compare_maps(first: Map, second: Map) -> Comparison:
     """
     items, own, other, only_first, only_second = _shared(first, second)
     A, B = np.asarray(first.points)[own], np.asarray(second.points)[other]
-    aligned, turn = _laid_onto(A, B)
+    aligned, turn, weight = lay_onto(A, B)
     gap = A - aligned
     distance = np.linalg.norm(gap, axis=1)
     comparison = Comparison(
@@ -156,7 +157,7 @@ def compare_maps(first: Map, second: Map) -> Comparison:
     if first.covariance is None or second.covariance is None:
         return comparison
     both = first.covariance[own] + turn.T @ second.covariance[other] @ turn
-    return _by_covariances(comparison, gap, both)
+    return _by_covariances(comparison, gap, both, weight)
 
 
 def _shared(first: Map, second: Map) -> tuple[np.ndarray, np.ndarray, np.ndarray, list, list]:
@@ -186,19 +187,53 @@ def _shared(first: Map, second: Map) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return items, own, other, only[0], only[1]
 
 
-def _laid_onto(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return B laid onto A, and the matrix that turned and stretched it, for rows of B."""
-    aligned = align(B, A, scale=True)
-    # Exact, as aligned is B times a matrix, once both are centred.
-    turn = np.linalg.lstsq(B - B.mean(axis=0), aligned - aligned.mean(axis=0), rcond=None)[0]
-    return aligned, turn
+class Laid(NamedTuple):
+    """A map laid onto another: its places, the matrix that turned its rows, items' weights."""
+
+    points: np.ndarray
+    turn: np.ndarray
+    weight: np.ndarray
 
 
-def _by_covariances(found: Comparison, gap: np.ndarray, both: np.ndarray) -> Comparison:
+def lay_onto(reference: np.ndarray, points: np.ndarray) -> Laid:
+    """Move, turn, mirror and stretch a map so that most of its items lie where others have them.
+
+    Least squares would shrink a whole map to bring a single item nearer that lies elsewhere. So
+    an item counts by ``1 / (1 + (distance / typical distance)^2)``, and the alignment is repeated
+    until that settles.
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0], [0, 1], [1, 1], [1, 0], [0.5, 0.5]])
+    >>> moved = np.vstack([square[:4], [[5, 5]]])
+    >>> bool(np.allclose(lay_onto(square, 2 * moved).points[:4], square[:4], atol=1e-3))
+    True
+    """
+    weight = np.ones(len(points))
+    for _ in range(MOST_ALIGNMENTS):
+        share = (weight / weight.sum())[:, None]
+        centre, own = (share * reference).sum(axis=0), (share * points).sum(axis=0)
+        X, Y = points - own, reference - centre
+        # As in metrics.align, with weights.
+        U, S, Vt = np.linalg.svd(X.T @ (share * Y))
+        norm = (share * X**2).sum()
+        turn = (S.sum() / norm if norm > 0 else 1.0) * (U @ Vt)
+        laid = X @ turn + centre
+        squares = ((laid - reference) ** 2).sum(axis=1)
+        typical = float(np.median(squares))
+        before, weight = weight, 1 / (1 + squares / (typical or 1.0))
+        if np.abs(weight - before).max() < SETTLED:
+            break
+    return Laid(laid, turn, before)
+
+
+def _by_covariances(
+    found: Comparison, gap: np.ndarray, both: np.ndarray, weight: np.ndarray
+) -> Comparison:
     """Add what covariances say: ``both`` (n, d, d) has those of the gaps before the alignment."""
     n, d = gap.shape
     J = _alignment_moves(found.second)
-    left = _after_alignment(both, J)
+    left = _after_alignment(both, J, weight)
     statistic = np.einsum("ia,iab,ib->i", gap, np.linalg.pinv(left, hermitian=True), gap)
     dispersion = max(1.0, float(np.median(statistic) / chi2.median(d)))
     p = chi2.sf(statistic / dispersion, d)
@@ -229,14 +264,15 @@ def _alignment_moves(X: np.ndarray) -> np.ndarray:
     return np.stack([*moves, X], axis=2)
 
 
-def _after_alignment(V: np.ndarray, J: np.ndarray) -> np.ndarray:
+def _after_alignment(V: np.ndarray, J: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Covariances (n, d, d) of gaps once the alignment has taken its part of them.
 
-    To first order gaps are ``(I - H) e``, with errors e of covariances V and H = J (J'J)^-1 J'.
+    To first order gaps are ``(I - H) e``, with errors e of covariances V and
+    H = J (J'WJ)^-1 J'W, W the weights of the alignment.
     """
-    G = np.linalg.pinv(np.einsum("iaq,iar->qr", J, J), hermitian=True)
-    M = G @ np.einsum("iaq,iab,ibr->qr", J, V, J) @ G
-    H = np.einsum("iaq,qr,ibr->iab", J, G, J)
+    G = np.linalg.pinv(np.einsum("i,iaq,iar->qr", weight, J, J), hermitian=True)
+    M = G @ np.einsum("i,iaq,iab,ibr->qr", weight**2, J, V, J) @ G
+    H = np.einsum("iaq,qr,ibr,i->iab", J, G, J, weight)
     HV = H @ V
     return V - HV - HV.transpose(0, 2, 1) + np.einsum("iaq,qr,ibr->iab", J, M, J)
 

@@ -17,8 +17,7 @@ from ordinate._base.checks import check_choice, check_whole, random_generator
 from ordinate._base.messages import Message, Option, some
 from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets
-from ordinate.evaluation.comparison import BY_ANSWERS, Comparison, Map, compare_maps
-from ordinate.evaluation.metrics import align
+from ordinate.evaluation.comparison import BY_ANSWERS, Comparison, Map, compare_maps, lay_onto
 
 if TYPE_CHECKING:
     from ordinate.estimators.base import Embedder
@@ -155,7 +154,7 @@ def _squared_gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Squared distances of items once the second map is laid onto the first; NaN if unplaced."""
     placed = np.isfinite(first).all(axis=1) & np.isfinite(second).all(axis=1)
     squares = np.full(len(first), np.nan)
-    gap = first[placed] - align(second[placed], first[placed], scale=True)
+    gap = first[placed] - lay_onto(first[placed], second[placed]).points
     squares[placed] = (gap**2).sum(axis=1)
     return squares
 
