@@ -11,6 +11,7 @@ import typer
 
 from ordinate.cli import _shell as shell
 from ordinate.cli.data import ReadingOptions, open_answers
+from ordinate.cli.further import SENTENCES, FurtherOptions, look_further
 from ordinate.cli.maps import (
     Colour,
     ImageAlpha,
@@ -27,6 +28,7 @@ from ordinate.cli.maps import (
 FILES = (
     *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
     *("model.json", "report.html", "run.json"),
+    *("groups.csv", "groups.png", "groups.svg", "groups"),
 )
 
 
@@ -70,6 +72,17 @@ def fit(
         int | None,
         typer.Option(help="Parts held out in turn, to judge the map; 0 to judge nothing.", min=0),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="Column of groups: also a map of each, and whether they differ."),
+    ] = None,
+    halves: Annotated[
+        int | None,
+        typer.Option(help="Cut the answers in two so often: are maps of halves alike?", min=1),
+    ] = None,
+    halves_by: Annotated[
+        str, typer.Option(help="What --halves deals to a half: answer or participant.")
+    ] = "answer",
     noise: Annotated[str | None, typer.Option(help="btl or thurstone, for ste and loe.")] = None,
     regularization: Annotated[
         float | None, typer.Option(help="Ridge, for few answers per item.", min=0)
@@ -102,6 +115,8 @@ def fit(
     ordinate fit letters.csv -d 3 -o letters-3d --method tste
     ordinate fit letters.csv -d auto
     ordinate fit answers.csv --images pictures/ --items items.csv --colour kind --name title
+    ordinate fit answers.csv --groups condition
+    ordinate fit answers.csv --halves 20 --halves-by participant
     ordinate fit participants/
     unzip -p study.zip answers.csv | ordinate fit - -o study-map
     ```
@@ -132,7 +147,8 @@ def fit(
     from ordinate.study.run_folder import Story, write_run
 
     options = ReadingOptions.of(locals())
-    total = 6 + (held_out.FOLDS if folds is None else folds)
+    more = FurtherOptions.of(locals())
+    total = 6 + (held_out.FOLDS if folds is None else folds) + more.n_stages
     with compiling, shell.stages(total, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
@@ -154,6 +170,7 @@ def fit(
         )
         compiling.wait()
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
+        further = look_further(source, result.model, more, stages.begin)
         used = {
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
             "device": result.model.device_,
@@ -170,12 +187,14 @@ def fit(
             summary=source.summary,
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
+            more=further.records,
         )
         with (
             whole_folder(folder, force=force, checked=True) as partial,
             shell.warnings_as_notes(quiet),
         ):
             record = write_run(partial, result, story, appearance, stages.begin, defuse=defuse)
+            further.write(partial, triplets, story, appearance, stages.begin, defuse=defuse)
     report(folder, record, result.warnings, quiet, as_json)
 
 
@@ -225,6 +244,7 @@ class Checked(NamedTuple):
     problems: list
     summary: Any
     origin: dict[str, Any]
+    groups: Any = None
 
 
 def read_and_check(file: Path, options: ReadingOptions, dimensions: int | None) -> Checked:
@@ -249,7 +269,8 @@ def read_and_check(file: Path, options: ReadingOptions, dimensions: int | None) 
     triplets = source.load()
     found = problems(triplets, source.notes, dimensions or DIMENSIONS)
     origin["the first says"] = source.example
-    return Checked(triplets, False, source.notes, found, triplets.summarise(), origin)
+    summary = triplets.summarise()
+    return Checked(triplets, False, source.notes, found, summary, origin, source.groups)
 
 
 def analysed(
@@ -322,5 +343,8 @@ def report(
             )
         if held_out["three_way"]:
             shell.answer(f"held-out answers: {three_way_in_words(held_out)}")
+    for name in SENTENCES:
+        if name in record:
+            shell.answer(record[name]["sentence"])
     written = [name for name in FILES if (folder / name).exists()]
     shell.answer(f"{folder}/: {', '.join(written)}")

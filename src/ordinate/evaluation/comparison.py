@@ -24,7 +24,7 @@ BY_COVARIANCES, BY_ANSWERS = "covariances", "answers"
 class Map(NamedTuple):
     """A map: labels, coordinates (n, d) and, where known, covariances (n, d, d)."""
 
-    items: Sequence[Any]
+    items: Sequence[Any] | np.ndarray
     points: np.ndarray
     covariance: np.ndarray | None = None
 
@@ -147,7 +147,8 @@ def compare_maps(first: Map, second: Map) -> Comparison:
         procrustes_error(B, A, relative=True),
         float(abs(np.linalg.det(turn)) ** (1 / A.shape[1])),
         distance,
-        *(np.full(len(items), np.nan) for _ in range(2)),
+        chance=np.full(len(items), np.nan),
+        p_items=np.full(len(items), np.nan),
         p_value=None,
         dispersion=None,
         method=None,

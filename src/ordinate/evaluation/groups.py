@@ -53,7 +53,9 @@ class Group(NamedTuple):
     Attributes
     ----------
     name : Any
-    n_triplets, n_answers : int
+    rows : ndarray of int
+        Of its triplets.
+    n_answers : int
     model : Embedder
         Fitted to the answers of the group.
     own, common : float
@@ -65,7 +67,7 @@ class Group(NamedTuple):
     """
 
     name: Any
-    n_triplets: int
+    rows: np.ndarray
     n_answers: int
     model: "Embedder"
     own: float
@@ -125,7 +127,7 @@ class Groups(NamedTuple):
             rows.append(
                 {
                     "group": str(group.name),
-                    "triplets": group.n_triplets,
+                    "triplets": len(group.rows),
                     "answers": group.n_answers,
                     "log_likelihood_own": group.own,
                     "log_likelihood_common": group.common,
@@ -135,9 +137,8 @@ class Groups(NamedTuple):
                     "over_others_error": None if others is None else others.error,
                 }
             )
-        names = rows[0].keys() if rows else ("group", "triplets", "answers")
         for name, n_answers in self.skipped.items():
-            rows.append(dict.fromkeys(names) | {"group": str(name), "answers": n_answers})
+            rows.append(dict.fromkeys(rows[0]) | {"group": str(name), "answers": n_answers})
         return rows
 
 
@@ -183,15 +184,28 @@ def compare_groups(
     True
     """
     data = as_triplets(triplets)
+    tell("the map of all answers")
+    common = fit_quietly(estimator, data)
+    return judge_groups(common, data, groups, folds=folds, random_state=random_state, tell=tell)
+
+
+def judge_groups(
+    common: "Embedder",
+    data: Triplets,
+    groups: Any,
+    *,
+    folds: int = FOLDS,
+    random_state: Any = 0,
+    tell: Callable[[str], None] = lambda message: None,
+) -> Groups:
+    """Do as :func:`compare_groups`, given the model that was fitted to all answers."""
     folds = check_whole("folds", folds, least=2)
-    if not hasattr(estimator, "predict_proba"):
+    if not hasattr(common, "predict_proba"):
         raise ValueError(
-            f"groups are compared by how likely their answers are, and {type(estimator).__name__} "
+            f"groups are compared by how likely their answers are, and {type(common).__name__} "
             "gives no probabilities: take another method, such as STE"
         )
     names, code = _codes(data, groups)
-    tell("the map of all answers")
-    common = fit_quietly(estimator, data)
     fixed = common._settled()
     enough, skipped = _large_enough(data, names, code, common.embedding_.shape[1])
     # An answer that is in two groups is one answer in each.
@@ -207,7 +221,7 @@ def compare_groups(
         found.append(
             Group(
                 names[g],
-                len(rows),
+                rows,
                 len(np.unique(unit[rows])),
                 fit_from(fixed, data[rows], common.embedding_),
                 *held.likelihoods(rows),

@@ -135,12 +135,17 @@ def settled(estimator: "Embedder", triplets: Triplets) -> tuple["Embedder", np.n
     return model._settled(), model.embedding_
 
 
+def from_start(estimator: "Embedder", start: np.ndarray) -> "Embedder":
+    """Return a copy of an estimator that begins with a map, where the method takes one."""
+    begun = clone(estimator)
+    return (
+        begun.set_params(init=np.nan_to_num(start), n_init=1) if hasattr(begun, "init") else begun
+    )
+
+
 def fit_from(estimator: "Embedder", triplets: Triplets, start: np.ndarray) -> "Embedder":
-    """Fit to part of the answers, from the map of all where the method takes a start."""
-    fitted = clone(estimator)
-    if "init" in fitted.get_params():
-        fitted.set_params(init=np.nan_to_num(start), n_init=1)
-    return fit_quietly(fitted, triplets)
+    """Fit to part of the answers, beginning with the map of all."""
+    return fit_quietly(from_start(estimator, start), triplets)
 
 
 def fit_quietly(estimator: "Embedder", triplets: Triplets) -> "Embedder":

@@ -122,7 +122,8 @@ def split_half(
         half = shuffled_folds(groups, np.array([0.5, 0.5]), generator)
         maps = [fit_quietly(fixed, data[half == side]).embedding_ for side in (0, 1)]
         placed = np.isfinite(np.hstack(maps)).all(axis=1)
-        found.append((*_alike(*(points[placed] for points in maps), generator), int(placed.sum())))
+        alike = _alike(maps[0][placed], maps[1][placed], generator)
+        found.append((*alike, int(placed.sum())))
     correlation, error, n_items = map(np.array, zip(*found, strict=True))
     if n_items.min() < data.n_items:
         warnings.warn(

@@ -100,7 +100,7 @@ def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    shown = sorted(found.groups, key=lambda group: -group.n_triplets)[:MOST_GROUPS]
+    shown = sorted(found.groups, key=lambda group: -len(group.rows))[:MOST_GROUPS]
     names = [shorten(printable(str(name))) for name in labels or found.common.items_.tolist()]
     titles = [shorten(printable(str(group.name))) for group in shown]
     common = found.common.embedding_
