@@ -114,8 +114,10 @@ def split_half(
     groups = data.groups(by)
     if groups.max() < 1:
         raise ValueError(f"there is one {by} alone: halves need at least two")
-    tell("the map of all answers")
-    fixed = settled(estimator, data)[0] if estimator._chooses else estimator
+    fixed = estimator
+    if estimator._chooses:
+        tell("the map of all answers")
+        fixed = settled(estimator, data)[0]
     found = []
     for k in range(n_splits):
         tell(f"halves, {k + 1} of {n_splits}")
