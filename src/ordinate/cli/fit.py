@@ -27,7 +27,7 @@ from ordinate.cli.maps import (
 
 FILES = (
     *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
-    *("model.json", "report.html", "run.json"),
+    *("covariance.npy", "model.json", "report.html", "run.json"),
     *("groups.csv", "groups.png", "groups.svg", "groups"),
 )
 

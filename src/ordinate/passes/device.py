@@ -16,8 +16,8 @@ from ordinate._base.device import TORCH_CPU, torch_device
 from ordinate._base.optional import require
 from ordinate.kernels import backends
 from ordinate.kernels.noise import Noise
-from ordinate.passes.contract import HostColumns, HostTriplets
-from ordinate.passes.sampling import Runs, sampled_rows
+from ordinate.passes.contract import EACH_ROW, Answers, HostColumns, HostTriplets
+from ordinate.passes.sampling import Runs, sampled_answers
 from ordinate.passes.sending import fill, sent
 from ordinate.passes.triplets import TripletPasses
 
@@ -149,6 +149,8 @@ class DeviceTriplets(TripletPasses):
         Of the terms that a loss adds up; sums of values are always double.
     whole : store of triplets, optional
         The store that this one is a sample of.
+    answers : Answers, optional
+        Which triplets ``curvature`` takes for one answer.
 
     Attributes
     ----------
@@ -163,8 +165,10 @@ class DeviceTriplets(TripletPasses):
         n_items: int,
         precision: str = "double",
         whole: TripletPasses | None = None,
+        answers: Answers = EACH_ROW,
     ) -> None:
         super().__init__(n_items, whole)
+        self.answers = answers
         self.ids = ids
         self.weight = weight
         self.precision = precision
@@ -182,7 +186,9 @@ class DeviceTriplets(TripletPasses):
         ids = torch.empty((3, len(host)), dtype=torch.int32, device=where)
         weight = torch.empty(len(host) * host.weighted, dtype=torch.float64, device=where)
         fill((ids.T, weight), sent(host.each_block, device))
-        return cls(ids, weight, host.n_items, precision, whole)
+        number, one_voter = host.answers
+        answers = Answers(torch.from_numpy(number).to(where), one_voter)
+        return cls(ids, weight, host.n_items, precision, whole, answers)
 
     def __len__(self) -> int:
         return self.ids.shape[1]
@@ -198,12 +204,18 @@ class DeviceTriplets(TripletPasses):
         return float(self.weight.sum()) if self.weighted else float(len(self))
 
     def sample(self, size: int) -> "DeviceTriplets":
-        """Take about ``size`` triplets, one at random from each of consecutive stretches."""
-        chosen = sampled_rows(len(self), size, self.ids)
+        """Take about ``size`` triplets, one at random from each of consecutive stretches.
+
+        Whole answers, where the triplets of each are known.
+        """
+        chosen = sampled_answers(self.answers.number, len(self), size, self.ids)
         if chosen is None:
             return self
         weight = self.weight[chosen] if self.weighted else self.weight
-        return DeviceTriplets(self.ids[:, chosen], weight, self.n_items, self.precision, self)
+        answers = self.answers.taken(chosen)
+        return DeviceTriplets(
+            self.ids[:, chosen], weight, self.n_items, self.precision, self, answers
+        )
 
     @cached_property
     def counts(self) -> Tensor:
@@ -223,6 +235,9 @@ class DeviceTriplets(TripletPasses):
             ends = require("torch", extra="gpu").cat([ends, self.ids[1:].T])
             n_parts = DeviceColumns(ends, empty, [len(ends)], self.n_items).n_parts(n_occurring)
         return int(n_parts[0])
+
+    def _by_answer(self, kernel: str, points: Tensor, *arguments: Any) -> Any:
+        return self._pass(kernel, points, *arguments, *self.answers)
 
     def _sum(self, kernel: str, points: Tensor, *arguments: Any) -> Any:
         sums = getattr(backends.load_for(self.ids), kernel)

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ordinate._base.threads import blocks, in_order, n_threads, run
+from ordinate._base.threads import blocks, in_order, n_threads, run, whole_groups
 from ordinate.data.rows import read_only
 from ordinate.data.triplets import Triplets
 from ordinate.kernels import backends
 from ordinate.kernels.backends import numpy_
 from ordinate.kernels.losses import Loss
 from ordinate.passes.adding import added
-from ordinate.passes.contract import Array, Result
-from ordinate.passes.sampling import sampled_rows
+from ordinate.passes.contract import EACH_ROW, Answers, Array, Result
+from ordinate.passes.sampling import sampled_answers
 
 # Each part has sums of its own for all items, and costs some of Python's time.
 MOST_PARTS = 8
@@ -38,6 +38,8 @@ class TripletPasses(ABC):
         The store that this one is a sample of.
     """
 
+    answers: Answers = EACH_ROW
+
     def __init__(self, n_items: int, whole: "TripletPasses | None" = None) -> None:
         self.n_items, self.whole = n_items, whole
         self.n_passes = 0.0
@@ -52,7 +54,11 @@ class TripletPasses(ABC):
 
     def curvature(self, points: Array, loss: Loss) -> tuple[Array, Array]:
         """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        return self._pass("curvature_sums", self._precise(points), loss)
+        return self._by_answer("curvature_sums", self._precise(points), loss)
+
+    def left_out(self, points: Array, loss: Loss, inverse: Array, scales: Array) -> Array:
+        """Loss (k,) of answers in maps that were fitted without them, multiplied by scales (k,)."""
+        return self._by_answer("left_out_sums", self._precise(points), loss, inverse, scales)
 
     def shape(self, points: Array, loss: Loss) -> tuple[float, Array, Array, Array]:
         """Value, gradient (n, d), gradient (k,) in the shape numbers, their information (k, k)."""
@@ -61,6 +67,10 @@ class TripletPasses(ABC):
     def similarity(self, vectors: Array) -> Array:
         """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
         return self._pass("similarity_sums", vectors)
+
+    def _by_answer(self, kernel: str, points: Array, *arguments: Any) -> Any:
+        """Run a pass whose kernel takes the rows of an answer together, where they are known."""
+        return self._pass(kernel, points, *arguments)
 
     def _pass(self, kernel: str, points: Array, *arguments: Any) -> Any:
         self.count_pass()
@@ -93,6 +103,8 @@ class MemoryTriplets(TripletPasses):
     backend : module
     whole : store of triplets, optional
         The store that this one is a sample of.
+    answers : Answers, optional
+        Which rows ``curvature`` takes for one answer.
 
     Attributes
     ----------
@@ -107,18 +119,33 @@ class MemoryTriplets(TripletPasses):
         n_items: int,
         backend: ModuleType,
         whole: TripletPasses | None = None,
+        answers: Answers = EACH_ROW,
     ) -> None:
         super().__init__(n_items, whole)
+        self.answers = answers
         # Read-only like those of a table, so that kernels are compiled for one kind of array.
         self.rows = read_only(rows.view(np.uint32))
         self.weight = weight
         self.backend = backend
 
     @classmethod
-    def from_triplets(cls, triplets: Triplets, backend: str = "auto") -> "MemoryTriplets":
-        """Use the rows of a table where they lie."""
-        weight = NO_WEIGHT if triplets.weight is None else triplets.weight
-        return cls(triplets.rows, weight, triplets.n_items, backends.load(backend))
+    def from_triplets(
+        cls, triplets: Triplets, backend: str = "auto", by: str = "row"
+    ) -> "MemoryTriplets":
+        """Use the rows of a table where they lie; by answer or participant, those of each together.
+
+        Where they are not, that takes a copy.
+        """
+        rows, weight = triplets.rows, NO_WEIGHT if triplets.weight is None else triplets.weight
+        answers = EACH_ROW
+        if by == "participant" or (by == "answer" and triplets.answer is not None):
+            number = triplets.groups(by)
+            if (number[1:] < number[:-1]).any():
+                order = np.argsort(number, kind="stable")
+                number, rows = number[order], rows[order]
+                weight = weight[order] if len(weight) else weight
+            answers = Answers(number, one_voter=by == "participant")
+        return cls(rows, weight, triplets.n_items, backends.load(backend), answers=answers)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -134,12 +161,16 @@ class MemoryTriplets(TripletPasses):
         return float(self.weight.sum()) if self.weighted else float(len(self.rows))
 
     def sample(self, size: int) -> "MemoryTriplets":
-        """Take about ``size`` rows, one at random from each of consecutive stretches."""
-        chosen = sampled_rows(len(self), size, self.rows)
+        """Take about ``size`` rows, one at random from each of consecutive stretches.
+
+        Whole answers, where the rows of each are known.
+        """
+        chosen = sampled_answers(self.answers.number, len(self), size, self.rows)
         if chosen is None:
             return self
         weight = self.weight[chosen] if self.weighted else self.weight
-        return MemoryTriplets(self.rows[chosen], weight, self.n_items, self.backend, self)
+        answers = self.answers.taken(chosen)
+        return MemoryTriplets(self.rows[chosen], weight, self.n_items, self.backend, self, answers)
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -169,6 +200,17 @@ class MemoryTriplets(TripletPasses):
             workers=workers,
             ahead=workers,
         )
+
+    def _by_answer(self, kernel: str, points: np.ndarray, *arguments: Any) -> Any:
+        self.count_pass()
+        points, sums = np.ascontiguousarray(points), getattr(self.backend, kernel)
+        number, one_voter = self.answers
+
+        def part_sums(part: slice) -> Any:
+            given = self.rows[part], self.weight[part], points, *arguments
+            return sums(*given, number[part], one_voter)  # no numbers stay none
+
+        return added(run(part_sums, whole_groups(self._parts(points.size), number)))
 
     def _sum(self, kernel: str, points: np.ndarray, *arguments: Any) -> Any:
         points, sums = np.ascontiguousarray(points), getattr(self.backend, kernel)
