@@ -22,6 +22,9 @@ LEVEL = 0.05  # of chance, below which maps or items are said to differ
 # so many are for the first, which relies on covariances only to tell items from each other; few
 # are for the second, which takes them at their word.
 FOR_ITEMS = 0.8
+# The median item sets the unit for the others, but not below this share of what covariances say:
+# of few answers, some items are much farther off than the median item has it.
+LEAST_UNIT = 0.85
 MOST_ALIGNMENTS, SETTLED = 100, 1e-6
 BY_COVARIANCES, BY_ANSWERS = "covariances", "answers"
 
@@ -258,8 +261,9 @@ def _by_covariances(
     left = _after_alignment(both, J, weight)
     statistic = np.einsum("ia,iab,ib->i", gap, np.linalg.pinv(left, hermitian=True), gap)
     dispersion = float(np.median(statistic) / chi2.median(d))
+    unit = max(dispersion, LEAST_UNIT)
     # A median of n has about half the degrees of freedom that a mean has.
-    p_items = holm(f_distribution.sf(statistic / dispersion / d, d, n * d / 2))
+    p_items = holm(f_distribution.sf(statistic / unit / d, d, n * d / 2))
     p_total = float(chi2.sf(_total(gap, both, J), n * d - J.shape[2]))
     p_value = min(1.0, p_items.min() / FOR_ITEMS, p_total / (1 - FOR_ITEMS))
     return found._replace(

@@ -117,7 +117,8 @@ def permutation_p_values(squares: np.ndarray) -> tuple[float, np.ndarray]:
     """
     relative = squares / np.nanmean(squares, axis=0)
     largest = np.nanmax(relative, axis=1)
-    ranks = np.minimum(_shares_beyond(np.nanmean(relative, axis=1)), _shares_beyond(largest))
+    two = np.sort([_shares_beyond(np.nanmean(relative, axis=1)), _shares_beyond(largest)], axis=0)
+    ranks = two[0] + two[1] / (len(squares) + 1)  # the larger one decides between equals
     own = np.where(np.isnan(relative[0]), -np.inf, relative[0])
     p_items = (largest[:, None] >= own).mean(axis=0)
     return float((ranks <= ranks[0]).mean()), p_items
