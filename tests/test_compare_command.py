@@ -132,4 +132,6 @@ def test_maps_of_any_dimension_are_drawn(d):
     arrows = [c for axes in figure.axes for c in axes.collections if "Quiver" in repr(type(c))]
     drawn = [c for axes in figure.axes for c in axes.collections if "Line3D" in repr(type(c))]
     assert len(arrows) + len(drawn) == (0 if d == 1 else 2 * {2: 1, 3: 4, 5: 6}[d])
+    ellipses = [c for axes in figure.axes for c in axes.collections if hasattr(c, "_widths")]
+    assert len(ellipses) == {1: 0, 2: 1, 3: 3, 5: 6}[d]
     figure.canvas.draw()

@@ -71,6 +71,8 @@ class Comparison(NamedTuple):
         Items that the other map does not place.
     n_permutations : int or None
         How often answers were dealt anew, where answers tell.
+    covariance : ndarray, shape (n, d, d), or None
+        Of the gaps between two places, if nothing moved, where covariances tell.
     """
 
     items: np.ndarray
@@ -88,6 +90,7 @@ class Comparison(NamedTuple):
     only_first: list
     only_second: list
     n_permutations: int | None = None
+    covariance: np.ndarray | None = None
 
     @property
     def differ(self) -> bool | None:
@@ -272,6 +275,7 @@ def _by_covariances(
         p_value=float(p_value),
         dispersion=dispersion,
         method=BY_COVARIANCES,
+        covariance=left,
     )
 
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import chi2
 
 from ordinate.evaluation.comparison import LEVEL, Comparison, lay_onto
 from ordinate.evaluation.groups import Groups
@@ -27,7 +28,8 @@ def plot_comparison(
 ) -> "Figure":
     """Draw two maps, one laid onto the other, with an arrow from each item's first to second place.
 
-    Arrows of items that moved beyond chance are dark, all others pale.
+    Arrows of items that moved beyond chance are dark, all others pale. Where covariances tell, an
+    ellipse about the first place holds 95 of 100 second places of items that did not move.
 
     Parameters
     ----------
@@ -44,6 +46,8 @@ def plot_comparison(
     n = len(found.items)
     one, other = names if names[0] != names[1] else (f"{names[0]} (first)", f"{names[1]} (second)")
     legend = "Arrows lead from the first map to the second, which was laid onto it."
+    if found.covariance is not None and found.first.shape[1] > 1:
+        legend += " Ellipses hold 95% of second places if nothing moved."
     figure = plot_map(
         np.vstack([found.first, found.second]),
         [*map(str, found.items), *[""] * n],
@@ -57,6 +61,8 @@ def plot_comparison(
     moved = np.nan_to_num(found.p_items, nan=1.0) <= LEVEL
     gap = found.second - found.first
     for axes, dims in zip(figure.axes, _panels(found.first.shape[1]), strict=False):
+        if found.covariance is not None and len(dims) == 2:
+            _draw_ellipses(axes, found.first[:, dims], found.covariance[:, dims][:, :, dims])
         for rows, style in (
             (~moved, {"color": GREY, "zorder": 0.4}),
             (moved, {"color": INK, "zorder": 0.6}),
@@ -78,6 +84,29 @@ def plot_comparison(
                     **style,
                 )
     return figure
+
+
+def _draw_ellipses(axes: Any, places: np.ndarray, covariance: np.ndarray) -> None:
+    """Draw what chance makes of a place: 95 of 100 ends of arrows are within."""
+    from matplotlib.collections import EllipseCollection
+
+    variances, directions = np.linalg.eigh(covariance)
+    sizes = 2 * np.sqrt(chi2.isf(0.05, 2) * np.maximum(variances, 0))
+    angles = np.degrees(np.arctan2(directions[:, 1, 1], directions[:, 0, 1]))
+    axes.add_collection(
+        EllipseCollection(
+            sizes[:, 1],
+            sizes[:, 0],
+            angles,
+            units="xy",
+            offsets=places,
+            offset_transform=axes.transData,
+            facecolors="none",
+            edgecolors=FRAME,
+            linewidths=0.5,
+            zorder=0.2,
+        )
+    )
 
 
 def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
