@@ -107,6 +107,32 @@ def test_what_groups_may_be(points):
     assert [group.name for group in found.groups] == ["a", "b"]
 
 
+def test_people_are_held_out_as_a_whole(points):
+    """What sets people apart, and not their groups, is no difference of groups."""
+    generator = np.random.default_rng(0)
+    sets, who = [], []
+    for person in range(12):
+        own = points + generator.normal(scale=0.5, size=points.shape)
+        sets.append(sample_triplets(own, 150, random_state=person))
+        who += [person] * 150
+    rows = np.concatenate([each.rows for each in sets])
+    triplets = Triplets(rows, participant=who)
+    whose = np.where(np.array(who) < 6, "a", "b")
+    estimator = STE(2, init=points, **STARTED)
+    found = compare_groups(estimator, triplets, whose, folds=3)
+    assert found.by == "participant"
+    assert not found.differ
+    assert "unseen participants" in found.sentence
+    assert compare_groups(estimator, triplets, whose, folds=3, by="answer").by == "answer"
+    # With few people, or people in both groups, answers are.
+    crossed = np.where(np.arange(len(who)) % 2, "a", "b")
+    assert compare_groups(estimator, triplets, crossed, folds=2).by == "answer"
+    few = np.where(np.array(who) < 4, "a", "b")
+    assert compare_groups(estimator, triplets, few, folds=2).by == "answer"
+    with pytest.raises(ValueError, match="by='participant' needs at least two"):
+        compare_groups(estimator, triplets, by="participant")
+
+
 def test_unequal_groups_are_held_against_as_many_answers(points):
     """The larger group is judged by maps of as few answers as the others have."""
     triplets, whose = two_groups(points, points, m=600)

@@ -24,7 +24,7 @@ LEVEL = 0.05  # of chance, below which maps or items are said to differ
 FOR_ITEMS = 0.8
 # The median item sets the unit for the others, but not below this share of what covariances say:
 # of few answers, some items are much farther off than the median item has it.
-LEAST_UNIT = 0.85
+LEAST_UNIT = 0.8
 MOST_ALIGNMENTS, SETTLED = 100, 1e-6
 BY_COVARIANCES, BY_ANSWERS = "covariances", "answers"
 

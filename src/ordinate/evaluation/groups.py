@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.checks import check_length, check_whole, random_generator
-from ordinate._base.messages import Message, some
+from ordinate._base.checks import check_choice, check_length, check_whole, random_generator
+from ordinate._base.messages import Message, Option, some
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.labels import encode
 from ordinate.data.numbering import numbered
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 LEAST = 50  # answers of a group, and one for each coordinate of its map
+LEAST_PEOPLE = 5  # in each group, of whom some are held out in turn
+UNITS = ("auto", "answer", "participant")
 # Standard errors that chance alone seldom reaches: the maps vary by about as much as the answers
 # that judge them.
 SURE = 2.0 * 2.0**0.5
@@ -88,6 +90,8 @@ class Groups(NamedTuple):
         Groups of too few answers, and how many these have.
     over_common, over_others : Gain or None
         As for each group, of all that have one.
+    by : str
+        What was held out as a whole: "answer" or "participant".
     """
 
     common: "Embedder"
@@ -95,6 +99,7 @@ class Groups(NamedTuple):
     skipped: dict[Any, int]
     over_common: Gain
     over_others: Gain | None
+    by: str
 
     @property
     def differ(self) -> bool | None:
@@ -108,9 +113,10 @@ class Groups(NamedTuple):
         """What was found, in words."""
         if self.over_others is None:
             return "Whether the groups differ cannot be told: no two have enough answers"
+        unseen = "unseen answers" if self.by == "answer" else "answers of unseen participants"
         held = (
-            f"own maps predict unseen answers better by {self.over_others} per triplet than maps "
-            "of as many answers of other groups"
+            f"own maps predict {unseen} better by {self.over_others} per triplet than maps of as "
+            "many answers of other groups"
         )
         if not self.differ:
             return f"The groups do not differ beyond chance ({held})"
@@ -147,6 +153,7 @@ def compare_groups(
     triplets: Any,
     groups: Any = "participant",
     *,
+    by: str = "auto",
     folds: int = FOLDS,
     random_state: Any = 0,
     tell: Callable[[str], None] = lambda message: None,
@@ -162,6 +169,9 @@ def compare_groups(
     groups : "participant", or array-like of shape (m,)
         The group of each row. Rows without one (None, NaN, "") are in the common map alone. Groups
         of fewer than 50 answers, or fewer than coordinates, are skipped. Warnings tell of both.
+    by : {"auto", "answer", "participant"}
+        What is held out as a whole. Participants, where each is in one group and every group has
+        at least five: else their own ways of answering are taken for those of the group.
     folds : int
         Parts that are held out in turn.
     random_state : int, Generator or None
@@ -186,7 +196,9 @@ def compare_groups(
     data = as_triplets(triplets)
     tell("the map of all answers")
     common = fit_quietly(estimator, data)
-    return judge_groups(common, data, groups, folds=folds, random_state=random_state, tell=tell)
+    return judge_groups(
+        common, data, groups, by=by, folds=folds, random_state=random_state, tell=tell
+    )
 
 
 def judge_groups(
@@ -194,12 +206,14 @@ def judge_groups(
     data: Triplets,
     groups: Any,
     *,
+    by: str = "auto",
     folds: int = FOLDS,
     random_state: Any = 0,
     tell: Callable[[str], None] = lambda message: None,
 ) -> Groups:
     """Do as :func:`compare_groups`, given the model that was fitted to all answers."""
     folds = check_whole("folds", folds, least=2)
+    check_choice("by", by, UNITS)
     if not hasattr(common, "predict_proba"):
         raise ValueError(
             f"groups are compared by how likely their answers are, and {type(common).__name__} "
@@ -208,8 +222,10 @@ def judge_groups(
     names, code = _codes(data, groups)
     fixed = common._settled()
     enough, skipped = _large_enough(data, names, code, common.embedding_.shape[1])
-    # An answer that is in two groups is one answer in each.
-    unit = numbered(data.groups("answer") * (len(names) + 1) + code)
+    by = _unit(by, data, code, enough)
+    # What is in two groups counts once in each.
+    unit = numbered(data.groups(by) * (len(names) + 1) + code)
+    answer = data.groups("answer")
     held = _HeldOut(data, code, unit, fixed, common.embedding_, random_generator(random_state))
     for k, (train, test) in enumerate(held.splits(folds)):
         tell(f"held-out answers, part {k + 1} of {folds}")
@@ -222,7 +238,7 @@ def judge_groups(
             Group(
                 names[g],
                 rows,
-                len(np.unique(unit[rows])),
+                len(np.unique(answer[rows])),
                 fit_from(fixed, data[rows], common.embedding_),
                 *held.likelihoods(rows),
                 _needed(held.gain(rows, held.common)),
@@ -231,7 +247,7 @@ def judge_groups(
         )
     judged = np.flatnonzero(np.isin(code, enough))
     over_common = _needed(held.gain(judged, held.common))
-    return Groups(common, found, skipped, over_common, held.gain(judged, held.others))
+    return Groups(common, found, skipped, over_common, held.gain(judged, held.others), by)
 
 
 class _HeldOut:
@@ -351,6 +367,26 @@ def _codes(data: Triplets, groups: Any) -> tuple[list, np.ndarray]:
     )
     code[~without] = found[:, 0]
     return names.tolist(), code
+
+
+def _unit(by: str, data: Triplets, code: np.ndarray, enough: list[int]) -> str:
+    """Return what is held out as a whole."""
+    if by != "auto":
+        n_units = len(np.unique(data.groups(by)[np.isin(code, enough)]))
+        if n_units < 2 * len(enough):
+            raise ValueError(
+                Message(
+                    Option("by", by),
+                    f" needs at least two of them in each group; there are {n_units:,} in "
+                    f"{len(enough):,} groups",
+                )
+            )
+        return by
+    if data.participant is None:
+        return "answer"
+    people = [np.unique(data.participant[code == g]) for g in enough]
+    apart = len(np.unique(np.concatenate(people))) == sum(map(len, people))
+    return "participant" if apart and min(map(len, people)) >= LEAST_PEOPLE else "answer"
 
 
 def _large_enough(

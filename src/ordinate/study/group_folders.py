@@ -28,6 +28,7 @@ def describe_groups(found: Groups, by: str) -> dict[str, Any]:
     return {
         "sentence": found.sentence,
         "by": by,
+        "held_out": found.by,
         "differ": found.differ,
         "over_common": found.over_common._asdict(),
         "over_others": None if found.over_others is None else found.over_others._asdict(),
