@@ -136,6 +136,8 @@ def test_what_cannot_be_compared_is_refused(points):
         compare("a map".split, points)
     with pytest.raises(ValueError, match="label, dim1"):
         compare(pd.DataFrame({"label": ["a"]}), points)
+    with pytest.raises(ValueError, match="more than once"):
+        compare((list("aacde"), points[:5]), points)
     with pytest.raises(ValueError, match="estimator="):
         compare(points, points, answers=([[0, 1, 2]], [[0, 1, 2]]))
 
@@ -166,6 +168,7 @@ def test_maps_in_any_form_give_the_same(points, tmp_path):
     for other in others:
         np.testing.assert_allclose(compare(models[0], other).distance, expected, atol=1e-9)
     # Labels of files are texts.
+    np.testing.assert_allclose(compare(models[0], tmp_path / "map1").distance, expected, atol=1e-9)
     for other in (tmp_path / "map1", tmp_path / "map1" / "embedding.csv", tmp_path / "alone.csv"):
         np.testing.assert_allclose(compare(tmp_path / "map0", other).distance, expected, atol=1e-9)
 

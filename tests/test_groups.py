@@ -267,6 +267,10 @@ def test_wrong_use_of_groups_and_halves(fitted):
     done = run(app, plain(*fit, "--groups", "kin"))
     assert done.exit_code == 3
     assert "no column 'kin' for --groups" in done.output
+    done = run(app, plain(*fit, "--groups", "kind/of", "--method", "soe"))
+    assert done.exit_code == 2
+    assert "SOE gives no probabilities" in done.output
+    assert "the map of all answers" not in done.output
     done = run(app, plain(*fit, "--halves", "2", "--halves-by", "people"))
     assert done.exit_code == 2
     assert "--halves-by must be one of" in done.output

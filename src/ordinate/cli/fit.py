@@ -168,6 +168,7 @@ def fit(
             device=device,
             random_state=seed,
         )
+        more.check(choice.estimator)
         compiling.wait()
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
         further = look_further(source, result.model, more, stages.begin)

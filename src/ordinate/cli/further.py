@@ -34,6 +34,13 @@ class FurtherOptions(NamedTuple):
             )
         return found
 
+    def check(self, estimator: Any) -> None:
+        """Refuse what cannot be done before anything is fitted."""
+        from ordinate.evaluation.groups import check_probabilities
+
+        if self.groups is not None:
+            check_probabilities(estimator)
+
     @property
     def n_folds(self) -> int:
         """Parts that are held out in turn; groups cannot be judged without."""

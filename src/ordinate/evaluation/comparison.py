@@ -140,7 +140,7 @@ def compare_maps(first: Map, second: Map) -> Comparison:
     Parameters
     ----------
     first, second : Map
-        Items are matched by their labels.
+        Items are matched by their labels, as texts.
 
     Returns
     -------
@@ -186,12 +186,17 @@ def _shared(first: Map, second: Map) -> tuple[np.ndarray, np.ndarray, np.ndarray
         [label for label, here in zip(each.items, seen, strict=True) if here]
         for each, seen in zip((first, second), placed, strict=True)
     ]
-    found = places(labels[0], labels[1])
+    # As texts: the same numbers are texts where a map comes from a file.
+    texts = [list(map(str, each)) for each in labels]
+    for text in texts:
+        if len(set(text)) < len(text):
+            raise ValueError("some labels of a map occur more than once: items are matched by them")
+    found = places(texts[0], texts[1])
     own, other = np.flatnonzero(placed[0])[found >= 0], np.flatnonzero(placed[1])[found[found >= 0]]
     items = np.empty(len(own), object)
     items[:] = [first.items[row] for row in own]
-    known = set(items.tolist())
-    only = [[label for label in each if label not in known] for each in labels]
+    known = set(map(str, items))
+    only = [[label for label in each if str(label) not in known] for each in labels]
     least = d[0] + 2  # fewer can be laid onto each other whatever they are
     if len(items) < least:
         raise ValueError(

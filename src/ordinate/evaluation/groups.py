@@ -193,12 +193,22 @@ def compare_groups(
     >>> compare_groups(STE(2, random_state=0), both, whose).differ
     True
     """
+    check_probabilities(estimator)
     data = as_triplets(triplets)
     tell("the map of all answers")
     common = fit_quietly(estimator, data)
     return judge_groups(
         common, data, groups, by=by, folds=folds, random_state=random_state, tell=tell
     )
+
+
+def check_probabilities(estimator: "Embedder") -> None:
+    """Raise if an estimator does not tell how likely answers are."""
+    if not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"groups are compared by how likely their answers are, and {type(estimator).__name__} "
+            "gives no probabilities: take another method, such as STE"
+        )
 
 
 def judge_groups(
@@ -214,11 +224,6 @@ def judge_groups(
     """Do as :func:`compare_groups`, given the model that was fitted to all answers."""
     folds = check_whole("folds", folds, least=2)
     check_choice("by", by, UNITS)
-    if not hasattr(common, "predict_proba"):
-        raise ValueError(
-            f"groups are compared by how likely their answers are, and {type(common).__name__} "
-            "gives no probabilities: take another method, such as STE"
-        )
     names, code = _codes(data, groups)
     fixed = common._settled()
     enough, skipped = _large_enough(data, names, code, common.embedding_.shape[1])
