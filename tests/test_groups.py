@@ -129,6 +129,9 @@ def test_people_are_held_out_as_a_whole(points):
     assert compare_groups(estimator, triplets, crossed, folds=2).by == "answer"
     few = np.where(np.array(who) < 4, "a", "b")
     assert compare_groups(estimator, triplets, few, folds=2).by == "answer"
+    # Two people are never held out together.
+    two = compare_groups(estimator, triplets[:600], np.array(who[:600]) // 2, by="participant")
+    assert len(two.groups) == 2
     with pytest.raises(ValueError, match="by='participant' needs at least two"):
         compare_groups(estimator, triplets, by="participant")
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from ordinate._base.checks import check_choice, check_length, check_whole, random_generator
 from ordinate._base.messages import Message, Option, some
-from ordinate.data.folds import shuffled_folds
 from ordinate.data.labels import encode
 from ordinate.data.numbering import numbered
 from ordinate.data.triplets import Triplets
+from ordinate.evaluation.group_gains import LEAST, Gain, UnseenAnswers
 from ordinate.evaluation.permutation import fit_from, fit_quietly
 from ordinate.files.inputs import as_triplets
 from ordinate.files.items import is_missing
@@ -26,27 +26,8 @@ if TYPE_CHECKING:
     from ordinate.estimators.base import Embedder
 
 FOLDS = 5
-LEAST = 50  # answers of a group, and one for each coordinate of its map
 LEAST_PEOPLE = 5  # in each group, of whom some are held out in turn
 UNITS = ("auto", "answer", "participant")
-# Standard errors that chance alone seldom reaches: the maps vary by about as much as the answers
-# that judge them.
-SURE = 2.0 * 2.0**0.5
-
-
-class Gain(NamedTuple):
-    """By how much a map predicts unseen answers better than another, per triplet."""
-
-    mean: float
-    error: float
-
-    @property
-    def beyond_chance(self) -> bool:
-        """Whether it is more than chance makes."""
-        return self.mean > SURE * self.error
-
-    def __str__(self) -> str:
-        return f"{self.mean:+.4f} ± {self.error:.4f}"
 
 
 class Group(NamedTuple):
@@ -231,7 +212,7 @@ def judge_groups(
     # What is in two groups counts once in each.
     unit = numbered(data.groups(by) * (len(names) + 1) + code)
     answer = data.groups("answer")
-    held = _HeldOut(data, code, unit, fixed, common.embedding_, random_generator(random_state))
+    held = UnseenAnswers(data, code, unit, fixed, common.embedding_, random_generator(random_state))
     for k, (train, test) in enumerate(held.splits(folds)):
         tell(f"held-out answers, part {k + 1} of {folds}")
         held.judge(train, test, enough)
@@ -253,94 +234,6 @@ def judge_groups(
     judged = np.flatnonzero(np.isin(code, enough))
     over_common = _needed(held.gain(judged, held.common))
     return Groups(common, found, skipped, over_common, held.gain(judged, held.others), by)
-
-
-class _HeldOut:
-    """Log-likelihoods of unseen triplets (m,): by own maps, by common ones, by those of others.
-
-    Others have maps of as many answers as the own ones, ``fair``, that they are held against.
-    """
-
-    def __init__(
-        self,
-        data: Triplets,
-        code: np.ndarray,
-        unit: np.ndarray,
-        fixed: "Embedder",
-        start: np.ndarray,
-        generator: np.random.Generator,
-    ) -> None:
-        self.data, self.code, self.unit, self.fixed = data, code, unit, fixed
-        self.start, self.generator = start, generator
-        self.own, self.common, self.fair, self.others = np.full((4, len(data)), np.nan)
-
-    def splits(self, folds: int) -> Any:
-        """Yield masks of the rows to fit and of those to judge."""
-        fold = shuffled_folds(self.unit, np.full(folds, 1 / folds), self.generator)
-        return ((fold != k, fold == k) for k in range(folds))
-
-    def judge(self, train: np.ndarray, test: np.ndarray, groups: list[int]) -> None:
-        """Judge the maps of one part of the answers by the other."""
-        common = self._fit(np.flatnonzero(train), self.start)
-        for g in groups:
-            mine = np.flatnonzero(train & (self.code == g))
-            theirs = np.flatnonzero(train & (self.code != g))
-            judged = np.flatnonzero(test & (self.code == g))
-            if not len(mine) or not len(judged):
-                continue
-            own = self._fit(mine, common.embedding_)
-            self.own[judged] = self._log_likelihood(own, judged)
-            self.common[judged] = self._log_likelihood(common, judged)
-            n = min(len(mine), len(theirs))
-            if n < LEAST:
-                continue
-            fair = own if n == len(mine) else self._fit(self._some(mine, n), common.embedding_)
-            others = self._fit(self._some(theirs, n), common.embedding_)
-            self.fair[judged] = self._log_likelihood(fair, judged)
-            self.others[judged] = self._log_likelihood(others, judged)
-
-    def gain(self, rows: np.ndarray, other: np.ndarray) -> Gain | None:
-        """Hold own maps against others, by the rows that both judged; answers vary, not rows."""
-        own = self.fair if other is self.others else self.own
-        rows = rows[np.isfinite(own[rows]) & np.isfinite(other[rows])]
-        if not len(rows):
-            return None
-        weight = self._weight(rows)
-        answer = numbered(self.unit[rows])
-        size = np.bincount(answer, weight)
-        gained = np.bincount(answer, weight * (own - other)[rows])
-        mean = gained.sum() / size.sum()
-        return Gain(float(mean), float(np.sqrt(((gained - mean * size) ** 2).sum()) / size.sum()))
-
-    def likelihoods(self, rows: np.ndarray) -> tuple[float, float]:
-        """Mean log-likelihood of a triplet, by own maps and by the common ones."""
-        rows = rows[np.isfinite(self.own[rows])]
-        weight = self._weight(rows)
-        return tuple(  # type: ignore[return-value]
-            float(np.average(values[rows], weights=weight)) for values in (self.own, self.common)
-        )
-
-    def _fit(self, rows: np.ndarray, start: np.ndarray) -> "Embedder":
-        return fit_from(self.fixed, self.data[rows], start)
-
-    def _log_likelihood(self, model: Any, rows: np.ndarray) -> np.ndarray:
-        # Items that a map does not place have even chances there.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            given = model.predict_proba(self.data[rows])[:, 1]
-        return np.log(np.maximum(given, np.finfo(float).tiny))
-
-    def _some(self, rows: np.ndarray, n: int) -> np.ndarray:
-        """Take about n rows at random, whole answers."""
-        answer = numbered(self.unit[rows])
-        order = self.generator.permutation(answer.max() + 1)
-        sizes = np.bincount(answer)[order]
-        kept = order[np.cumsum(sizes) <= n]
-        return rows[np.isin(answer, kept)]
-
-    def _weight(self, rows: np.ndarray) -> np.ndarray:
-        weight = self.data.weight
-        return np.ones(len(rows)) if weight is None else weight[rows]
 
 
 def _codes(data: Triplets, groups: Any) -> tuple[list, np.ndarray]:
@@ -377,13 +270,11 @@ def _codes(data: Triplets, groups: Any) -> tuple[list, np.ndarray]:
 def _unit(by: str, data: Triplets, code: np.ndarray, enough: list[int]) -> str:
     """Return what is held out as a whole."""
     if by != "auto":
-        n_units = len(np.unique(data.groups(by)[np.isin(code, enough)]))
-        if n_units < 2 * len(enough):
+        units = data.groups(by)
+        if min(len(np.unique(units[code == g])) for g in enough) < 2:
             raise ValueError(
                 Message(
-                    Option("by", by),
-                    f" needs at least two of them in each group; there are {n_units:,} in "
-                    f"{len(enough):,} groups",
+                    Option("by", by), " needs at least two of them in each group, and one has 1"
                 )
             )
         return by
