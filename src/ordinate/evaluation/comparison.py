@@ -270,8 +270,8 @@ def _by_covariances(
     statistic = np.einsum("ia,iab,ib->i", gap, np.linalg.pinv(left, hermitian=True), gap)
     dispersion = float(np.median(statistic) / chi2.median(d))
     unit = max(dispersion, LEAST_UNIT)
-    # A median of n has about half the degrees of freedom that a mean has.
-    p_items = holm(f_distribution.sf(statistic / unit / d, d, n * d / 2))
+    # The unit is itself found from n d coordinates.
+    p_items = holm(f_distribution.sf(statistic / unit / d, d, n * d))
     p_total = float(chi2.sf(_total(gap, both, J), n * d - J.shape[2]))
     p_value = min(1.0, p_items.min() / FOR_ITEMS, p_total / (1 - FOR_ITEMS))
     return found._replace(
