@@ -31,10 +31,13 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
         STEKer,
         STEProj,
     )
+    from ordinate.estimators.comparing import compare
     from ordinate.estimators.saving import load
     from ordinate.evaluation import metrics, uncertainty
     from ordinate.evaluation.bootstrap import bootstrap
+    from ordinate.evaluation.groups import compare_groups
     from ordinate.evaluation.metrics import align, procrustes_error, purity, triplet_error
+    from ordinate.evaluation.reliability import split_half
     from ordinate.evaluation.splits import TripletKFold
     from ordinate.figures.dimensions import plot_dimensions
     from ordinate.figures.plotting import plot_map
@@ -68,10 +71,13 @@ _HOMES = {
         "STEKer",
         "STEProj",
     ),
+    "estimators.comparing": ("compare",),
     "estimators.saving": ("load",),
     "evaluation": ("metrics", "uncertainty"),
     "evaluation.bootstrap": ("bootstrap",),
+    "evaluation.groups": ("compare_groups",),
     "evaluation.metrics": ("align", "procrustes_error", "purity", "triplet_error"),
+    "evaluation.reliability": ("split_half",),
     "evaluation.splits": ("TripletKFold",),
     "figures.dimensions": ("plot_dimensions",),
     "figures.plotting": ("plot_map",),

@@ -80,7 +80,7 @@ def whole_folder(
         room.write_bytes(bytes(ROOM))
         yield new
         room.unlink()  # the disk may be full by now, and the mark needs some
-        (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_entries(new))))
+        _mark(new)
         if force and path.exists():
             _put_in_place_of(path, new, before)
         else:
@@ -113,7 +113,7 @@ def _refuse_foreign(path: Path) -> None:
         )
     if Path.cwd().is_relative_to(path.resolve()):
         raise FileExistsError(f"{path} is or holds the folder you are in: name another folder")
-    foreign = sorted(_entries(path) - _marked(path))
+    foreign = sorted(_foreign(path))
     if foreign:
         raise FileExistsError(
             f"{path} holds files that ordinate did not write ({some(foreign, 3)}), which are never "
@@ -337,6 +337,25 @@ def _kept(new: Path, path: Path, happened: str) -> FileExistsError:
 def _entries(folder: Path) -> set[str]:
     """Names of what is in a folder; a folder in place of one of our files is not ours."""
     return {f"{entry.name}{'/' * _is_folder(entry)}" for entry in folder.iterdir()} - {MARK}
+
+
+def _mark(folder: Path) -> None:
+    """Write down what is in a folder, and in the folders in it."""
+    names = sorted(_entries(folder))
+    for name in names:
+        if name.endswith("/"):
+            _mark(folder / name)
+    (folder / MARK).write_text("".join(f"{name}\n" for name in names))
+
+
+def _foreign(folder: Path) -> set[str]:
+    """Names of what was not written here, in a folder and in the folders in it."""
+    entries, marked = _entries(folder), _marked(folder)
+    found = entries - marked
+    for name in entries & marked:
+        if name.endswith("/"):
+            found |= {f"{name}{inner}" for inner in _foreign(folder / name)}
+    return found
 
 
 def _is_folder(entry: Path) -> bool:

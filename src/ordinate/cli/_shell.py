@@ -99,6 +99,7 @@ RENAMED = {
     "n_init": "starts",
     "random_state": "seed",
     "path": "data",
+    "n_permutations": "permutations",
 }
 
 
@@ -238,6 +239,15 @@ def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
         finally:
             for message in dict.fromkeys(_said(each.message) for each in caught):
                 say(f"note: {message}", quiet)
+
+
+@contextmanager
+def warnings_kept(notes: list[str]) -> Iterator[None]:
+    """Add warnings of Python to notes, in the words of the command line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+        notes += dict.fromkeys(_said(each.message) for each in caught)
 
 
 def _said(warning: Warning | str) -> str:

@@ -34,6 +34,7 @@ class ReadingOptions(NamedTuple):
     min_response_time: float | None = None
     merge_labels: bool = False
     table: str | None = None
+    groups: str | None = None
     memory_limit: str | None = None
 
     @classmethod

@@ -12,6 +12,7 @@ import typer
 from ordinate.cli import _shell as shell
 from ordinate.cli._appearance import find_appearance
 from ordinate.cli.data import ReadingOptions, open_answers
+from ordinate.cli.further import SENTENCES, FurtherOptions, look_further
 from ordinate.cli.maps import (
     Colour,
     Ellipses,
@@ -28,6 +29,7 @@ from ordinate.cli.maps import (
 FILES = (
     *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
     *("covariance.npy", "model.json", "report.html", "run.json"),
+    *("groups.csv", "groups.png", "groups.svg", "groups"),
 )
 AROUND = 4  # stages: reading before the fits; figure, report and record after them
 
@@ -73,6 +75,17 @@ def fit(
         int | None,
         typer.Option(help="Parts held out in turn, to judge the map; 0 to judge nothing.", min=0),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="Column of groups: also a map of each, and whether they differ."),
+    ] = None,
+    halves: Annotated[
+        int | None,
+        typer.Option(help="Cut the answers in two so often: are maps of halves alike?", min=1),
+    ] = None,
+    halves_by: Annotated[
+        str, typer.Option(help="What --halves deals to a half: answer or participant.")
+    ] = "answer",
     noise: Annotated[str | None, typer.Option(help="btl or thurstone, for ste and loe.")] = None,
     regularization: Annotated[
         float | None, typer.Option(help="Ridge, for few answers per item.", min=0)
@@ -105,6 +118,8 @@ def fit(
     ordinate fit letters.csv -d 3 -o letters-3d --method tste
     ordinate fit letters.csv -d auto
     ordinate fit answers.csv --images pictures/ --items items.csv --colour kind --name title
+    ordinate fit answers.csv --groups condition
+    ordinate fit answers.csv --halves 20 --halves-by participant
     ordinate fit participants/
     unzip -p study.zip answers.csv | ordinate fit - -o study-map
     ```
@@ -119,7 +134,8 @@ def fit(
     from ordinate.study.run_folder import Story, write_run
 
     options = ReadingOptions.of(locals())
-    with compiling, shell.stages(AROUND, quiet) as stages:
+    more = FurtherOptions.of(locals())
+    with compiling, shell.stages(AROUND + more.n_stages, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
         triplets = source.triplets
@@ -139,8 +155,10 @@ def fit(
             random_state=seed,
         )
         check_ellipses(ellipses, choice)
+        more.check(choice.estimator)
         compiling.wait()
         result = analysed(source, choice.estimator, folds, seed, stages.begin)
+        further = look_further(source, result.model, more, stages.begin)
         used = {
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
             "device": result.model.device_,
@@ -157,6 +175,7 @@ def fit(
             summary=source.summary,
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
+            more=further.records,
         )
         with (
             whole_folder(target.folder, force=force, checked=True) as partial,
@@ -165,12 +184,13 @@ def fit(
             record, unwritten = write_run(
                 partial, result, story, appearance, stages.begin, defuse=defuse
             )
+            further.write(partial, triplets, story, appearance, stages.begin, defuse=defuse)
     report(target.folder, record, result.warnings, quiet, as_json)
     if unwritten:
         raise shell.CommandError(
             f"the disk is full, and the {' and the '.join(unwritten)} could not be written; the "
-            f"map is in {target.folder}, with its model and record. Free some space and draw it with "
-            "`ordinate plot`, or fit again with --force",
+            f"map is in {target.folder}, with its model and record. Free some space and draw it "
+            "with `ordinate plot`, or fit again with --force",
             shell.UNWRITABLE,
         )
 
@@ -259,6 +279,7 @@ class Checked(NamedTuple):
     problems: list
     summary: Any
     origin: dict[str, Any]
+    groups: Any = None
 
 
 def read_and_check(file: Path, options: ReadingOptions, dimensions: int | None) -> Checked:
@@ -283,7 +304,8 @@ def read_and_check(file: Path, options: ReadingOptions, dimensions: int | None) 
     triplets = source.load()
     found = problems(triplets, source.notes, dimensions or DIMENSIONS)
     origin["the first says"] = source.example
-    return Checked(triplets, False, source.notes, found, triplets.summarise(), origin)
+    summary = triplets.summarise()
+    return Checked(triplets, False, source.notes, found, summary, origin, source.groups)
 
 
 def analysed(
@@ -359,5 +381,8 @@ def report(
         shell.answer(f"how sure: {record['uncertainty']['told']}")
     if result["covariance"] is not None:
         shell.answer(f"standard errors {result['covariance']}")
+    for name in SENTENCES:
+        if name in record:
+            shell.answer(record[name]["sentence"])
     written = [name for name in FILES if (folder / name).exists()]
     shell.answer(f"{folder}/: {', '.join(written)}")

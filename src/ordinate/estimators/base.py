@@ -255,6 +255,13 @@ class Embedder(UncertainMap, ScikitEstimator):
         given = {name: value for name, value in quiet.items() if name in known}
         return clone(self).set_params(**given)
 
+    def _settled(self) -> "Embedder":
+        """Return an estimator that makes maps of other answers as this one was made.
+
+        It chooses nothing: what unseen answers chose in this fit is a setting of it.
+        """
+        return clone(self)
+
     def _warn_of_cut_answers(self, X: Any) -> None:
         """Warn, once for each table, where the fit has seen part of the answers that are judged."""
         seen = getattr(self, "_fitted_to", None)

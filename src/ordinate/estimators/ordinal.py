@@ -307,6 +307,9 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         given = {name: getattr(self, name) for name in shared} | options
         return PowerEmbedding(self.n_components_, power=power, slope=slope, **given)
 
+    def _settled(self) -> PowerEmbedding:
+        return self._maker(random_state=self.random_state, **self.maker_)
+
     def _made_by(self) -> tuple[Loss, float, float]:
         made = self.maker_
         loss = power_family(made["power"], made["slope"], made["lapse"])

@@ -54,6 +54,8 @@ class Source(NamedTuple):
         What was dropped or left unread, how much of it and why.
     read_sha256 : str
         Of what was read; empty for what stays in a file.
+    groups : ndarray, shape (m,), or None
+        The group of each triplet, if a column of groups was asked for.
     """
 
     triplets: Triplets | TripletFile
@@ -63,6 +65,7 @@ class Source(NamedTuple):
     n_used: int
     notes: list[str]
     read_sha256: str = ""
+    groups: np.ndarray | None = None
 
     @property
     def stored(self) -> TripletFile | None:

@@ -74,6 +74,8 @@ def read_in_blocks(
     """
     if how.table is not None:
         blocks = blocks._replace(tables=None, why="one of several tables")
+    if how.options.groups is not None:
+        blocks = blocks._replace(tables=None, why="to be told apart by groups")
     if blocks.tables is None:
         if blocks.needed > memory_limit:
             raise too_large(path, blocks)

@@ -50,6 +50,8 @@ class Story(NamedTuple):
     seconds : dict of str to float
         Time of each stage.
     command : str
+    more : dict
+        What else was found: records by name, each with a ``sentence``.
     """
 
     title: str
@@ -62,6 +64,7 @@ class Story(NamedTuple):
     summary: Summary | Brief
     seconds: dict[str, float]
     command: str
+    more: Mapping[str, Any] = MappingProxyType({})
 
 
 class Appearance(NamedTuple):
@@ -224,6 +227,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "held_out": None if held_out is None else as_plain(held_out),
         "uncertainty": None if (sure := _sureness(model)) is None else sure.as_dict(),
         "result": result,
+        **story.more,
         "warnings": analysis.warnings,
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
         "versions": versions(),
@@ -287,6 +291,7 @@ def _page(
         "method": f"{story.method}: {story.reason}",
         **_chosen(analysis.model, ceiling),
         **_by_dimension(analysis.model),
+        **{name: record["sentence"] for name, record in story.more.items()},
         **{f"setting: {name}": value for name, value in story.settings.items()},
         **{f"input: {name}": value for name, value in story.source.items()},
         **{f"dropped {k}": note for k, note in enumerate(story.notes, start=1)},

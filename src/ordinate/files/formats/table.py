@@ -97,6 +97,10 @@ class Table:
         Of the bytes that were read, packed or not.
     like_rows : dict of str to str
         Cells of several lines that stray quotes may have made of rows, and where they begin.
+    group_by : str or None
+        A column that names groups of answers, to be told beside the triplets.
+    carried : tuple or None
+        What is told of each row then: who answered, and the group.
     """
 
     path: str
@@ -121,6 +125,8 @@ class Table:
     merged: dict[str, set[str]] = field(default_factory=dict)
     sha256: str = ""
     like_rows: dict[str, str] = field(default_factory=dict)
+    group_by: str | None = None
+    carried: tuple[Any, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.rows):

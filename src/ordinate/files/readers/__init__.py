@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from ordinate._base.checks import check_choice
@@ -39,7 +40,7 @@ from ordinate.files.readers import (
 from ordinate.files.readers._choice import ITEM, PLACES
 from ordinate.files.readers._cleaning import as_marks, clean
 from ordinate.files.readers._find import check_roles, find
-from ordinate.files.readers._layout import Layout, Options, note_files
+from ordinate.files.readers._layout import Layout, Options, note_files, take_groups
 from ordinate.files.readers._spellings import (
     alike_notes,
     refuse_rows_as_names,
@@ -86,6 +87,8 @@ class Reading(NamedTuple):
     sha256 : str
         Of the bytes that were read, as they lie in the file; of several files that of the lines
         which ``sha256sum`` prints for them.
+    groups : ndarray, shape (m,), or None
+        The group of each triplet, if a column of groups was asked for; None where it names none.
     """
 
     triplets: Triplets
@@ -94,6 +97,7 @@ class Reading(NamedTuple):
     n_used: int
     notes: list[str]
     sha256: str = ""
+    groups: np.ndarray | None = None
 
     @property
     def example(self) -> str:
@@ -117,6 +121,7 @@ def read(
     min_response_time: float | None = None,
     merge_labels: bool = False,
     table: str | None = None,
+    groups: str | None = None,
 ) -> Reading:
     r"""Read triplets from a file of any layout in :data:`LAYOUTS`, or from a folder of such files.
 
@@ -172,6 +177,10 @@ def read(
     table : str, optional
         Which one, in a file that holds several: the sheet of a workbook, the variable of a .mat or
         .npz file (``"data.rows"`` for a field of a struct), the file within a zip file.
+    groups : str, optional
+        A column that names the group or condition of each answer, to be had as ``groups`` beside
+        the triplets, for :func:`ordinate.compare_groups`; "participant" stands for the
+        participants, however the file names them.
 
     Returns
     -------
@@ -254,6 +263,7 @@ def how_to_read(
 def read_table(table: Table, how: How) -> Reading:
     """Read a table, or a block of one: what holds for all rows is asked of all blocks."""
     table.drops, table.merges, options = how.drops, how.merges, how.options
+    table.group_by = options.groups
     if table.array is not None and options.first_id is None:
         least = table.together("first id", int(table.array.min()), min)
         options = replace(options, first_id=_first_position(table.path, least))
@@ -267,6 +277,7 @@ def read_table(table: Table, how: How) -> Reading:
         try:
             clean(table, found, options)
             triplets = found.parse(table, options)
+            groups = take_groups(table, triplets)
             refuse_rows_as_names(table, triplets)
         except NoRowsLeft:
             raise NoRowsLeft(n_rows) from None
@@ -291,7 +302,8 @@ def read_table(table: Table, how: How) -> Reading:
     # What checks of triplets say of the file, and Arrow of cells that it cannot compare or convert.
     except (ValueError, pa.ArrowException) as error:
         raise ReadError(Message(f"{table.path}: ", message_of(error))) from error
-    return Reading(triplets, found.name, n_rows, len(table.rows), table.notes, table.sha256)
+    n_used = len(table.rows)
+    return Reading(triplets, found.name, n_rows, n_used, table.notes, table.sha256, groups)
 
 
 def refuse_options(what: str, given: Iterable[str]) -> None:

@@ -35,6 +35,7 @@ class Options:
     keep_checks: bool = False
     exclude_participants: tuple = ()
     min_response_time: float | None = None
+    groups: str | None = None
 
 
 class Layout(NamedTuple):
@@ -139,8 +140,57 @@ def first_row_is_data(table: Table, *ways: tuple[tuple[str, ...], str]) -> None:
     raise ReadError(f"{table.path}: line 1 {first} {why}{also}", *named, *([] if sure else counted))
 
 
-def participants(table: Table) -> pa.DictionaryArray | None:
-    """Return who gave each answer, by a column or a file for each; None where nothing says."""
+def participants(table: Table) -> pa.DictionaryArray | np.ndarray | None:
+    """Return who gave each answer, by a column or a file for each; None where nothing says.
+
+    Where a column of groups is asked for, each row is someone of its own until
+    :func:`take_groups` has told the groups of the triplets that rows became.
+    """
+    who = _participants(table)
+    if table.group_by is None:
+        return who
+    table.carried = who, _groups(table, who)
+    return np.arange(len(table.rows))
+
+
+def take_groups(table: Table, triplets: Triplets) -> np.ndarray | None:
+    """Return the group of each triplet, None where a row names none; the triplets get who is who.
+
+    So a column comes along in every layout, whatever triplets it makes of a row.
+    """
+    if table.carried is None or triplets.participant_labels is None:
+        return None
+    who, groups = table.carried
+    rows = triplets.participant_labels[triplets.participant]
+    triplets.participant = triplets.participant_labels = None
+    if who is not None:
+        coded = triplets._codes("participant", who.take(pa.array(rows)))
+        triplets.participant, triplets.participant_labels = coded
+    return groups[rows]
+
+
+def _groups(table: Table, who: pa.DictionaryArray | None) -> np.ndarray:
+    """Return the group of each row, by a column as the file or columns= names it."""
+    name = str(table.group_by)
+    roles = [role for role, own in table.origin.items() if own == name]
+    place = table.index([name, *roles])
+    if place is None and name == "participant" and who is not None:
+        return np.array(who.to_pylist(), object)
+    if place is None:
+        raise ReadError(
+            Message(
+                f"{table.path}: there is no column {name!r} for ",
+                Option("groups"),
+                f"; the columns are {table.shown_header()}",
+            )
+        )
+    found = items_of(table, [place], exact=True)
+    names = np.empty(len(found.names) + 1, object)
+    names[:-1] = found.names
+    return names[found.codes[:, 0]]
+
+
+def _participants(table: Table) -> pa.DictionaryArray | None:
     column = table.column(PARTICIPANT)
     if column is None:
         return files_as_participants(table)

@@ -1,0 +1,318 @@
+"""A map for each group of answers beside the common one, and whether groups differ beyond chance.
+
+Two questions are kept apart. Which map predicts a group's unseen answers better, its own or the
+common one? The own map is of fewer answers, so it may lose although the group is different. And do
+the groups differ? For that the own map is held against a map of as many answers of other groups:
+if groups are alike, neither of the two has an advantage.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ordinate._base.checks import check_choice, check_length, check_whole, random_generator
+from ordinate._base.messages import Message, Option, some
+from ordinate.data.labels import encode
+from ordinate.data.numbering import numbered
+from ordinate.data.triplets import Triplets
+from ordinate.evaluation.group_gains import LEAST, Gain, UnseenAnswers
+from ordinate.evaluation.permutation import fit_from, fit_quietly
+from ordinate.files.inputs import as_triplets
+from ordinate.files.items import is_missing
+
+if TYPE_CHECKING:
+    from ordinate.estimators.base import Embedder
+
+FOLDS = 5
+LEAST_PEOPLE = 5  # in each group, of whom some are held out in turn
+UNITS = ("auto", "answer", "participant")
+
+
+class Group(NamedTuple):
+    """A group and its map.
+
+    Attributes
+    ----------
+    name : Any
+    rows : ndarray of int
+        Of its triplets.
+    n_answers : int
+    model : Embedder
+        Fitted to the answers of the group.
+    own, common : float
+        Log-likelihood of an unseen triplet of the group by its own map, and by the common one.
+    over_common : Gain
+        Of the own map over the common one.
+    over_others : Gain or None
+        Of the own map over one of as many answers of other groups; None where they have too few.
+    """
+
+    name: Any
+    rows: np.ndarray
+    n_answers: int
+    model: "Embedder"
+    own: float
+    common: float
+    over_common: Gain
+    over_others: Gain | None
+
+
+class Groups(NamedTuple):
+    """Groups beside each other.
+
+    Attributes
+    ----------
+    common : Embedder
+        Fitted to all answers.
+    groups : list of Group
+    skipped : dict
+        Groups of too few answers, and how many these have.
+    over_common, over_others : Gain or None
+        As for each group, of all that have one.
+    by : str
+        What was held out as a whole: "answer" or "participant".
+    """
+
+    common: "Embedder"
+    groups: list[Group]
+    skipped: dict[Any, int]
+    over_common: Gain
+    over_others: Gain | None
+    by: str
+
+    @property
+    def differ(self) -> bool | None:
+        """Whether the groups differ beyond chance; None where nothing tells."""
+        if self.over_others is None:
+            return None
+        return self.over_others.beyond_chance or self.over_common.beyond_chance
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        if self.over_others is None:
+            return "Whether the groups differ cannot be told: no two have enough answers"
+        unseen = "unseen answers" if self.by == "answer" else "answers of unseen participants"
+        held = (
+            f"own maps predict {unseen} better by {self.over_others} per triplet than maps of as "
+            "many answers of other groups"
+        )
+        if not self.differ:
+            return f"The groups do not differ beyond chance ({held})"
+        use = "are better for prediction than the common map"
+        if not self.over_common.beyond_chance:
+            use = "are of too few answers to predict better than the common map"
+        return f"The groups differ beyond chance ({held}); own maps {use} ({self.over_common})"
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return a row of plain values for each group, those that were skipped last."""
+        rows: list[dict[str, Any]] = []
+        for group in self.groups:
+            others = group.over_others
+            rows.append(
+                {
+                    "group": str(group.name),
+                    "triplets": len(group.rows),
+                    "answers": group.n_answers,
+                    "log_likelihood_own": group.own,
+                    "log_likelihood_common": group.common,
+                    "over_common": group.over_common.mean,
+                    "over_common_error": group.over_common.error,
+                    "over_others": None if others is None else others.mean,
+                    "over_others_error": None if others is None else others.error,
+                }
+            )
+        for name, n_answers in self.skipped.items():
+            rows.append(dict.fromkeys(rows[0]) | {"group": str(name), "answers": n_answers})
+        return rows
+
+
+def compare_groups(
+    estimator: "Embedder",
+    triplets: Any,
+    groups: Any = "participant",
+    *,
+    by: str = "auto",
+    folds: int = FOLDS,
+    random_state: Any = 0,
+    tell: Callable[[str], None] = lambda message: None,
+) -> Groups:
+    """Fit a map to each group and one to all, and tell whether groups differ beyond chance.
+
+    Parameters
+    ----------
+    estimator : Embedder
+        One that gives answers probabilities. What it chooses, such as model and ridge, it chooses
+        once, by all answers.
+    triplets : triplets in any form
+    groups : "participant", or array-like of shape (m,)
+        The group of each row. Rows without one (None, NaN, "") are in the common map alone. Groups
+        of fewer than 50 answers, or fewer than coordinates, are skipped. Warnings tell of both.
+    by : {"auto", "answer", "participant"}
+        What is held out as a whole. Participants, where each is in one group and every group has
+        at least five: else their own ways of answering are taken for those of the group.
+    folds : int
+        Parts that are held out in turn.
+    random_state : int, Generator or None
+    tell : function of str
+        Called before each fit.
+
+    Returns
+    -------
+    Groups
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ordinate import STE, Triplets, compare_groups, sample_points, sample_triplets
+    >>> points = sample_points(15, random_state=0)
+    >>> one = sample_triplets(points, 3000, random_state=1)
+    >>> other = sample_triplets(points[::-1], 3000, random_state=2)
+    >>> both, whose = Triplets.concatenate([one, other]), np.repeat(["one", "other"], 3000)
+    >>> compare_groups(STE(2, random_state=0), both, whose).differ
+    True
+    """
+    check_probabilities(estimator)
+    data = as_triplets(triplets)
+    tell("the map of all answers")
+    common = fit_quietly(estimator, data)
+    return judge_groups(
+        common, data, groups, by=by, folds=folds, random_state=random_state, tell=tell
+    )
+
+
+def check_probabilities(estimator: "Embedder") -> None:
+    """Raise if an estimator does not tell how likely answers are."""
+    if not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"groups are compared by how likely their answers are, and {type(estimator).__name__} "
+            "gives no probabilities: take another method, such as STE"
+        )
+
+
+def judge_groups(
+    common: "Embedder",
+    data: Triplets,
+    groups: Any,
+    *,
+    by: str = "auto",
+    folds: int = FOLDS,
+    random_state: Any = 0,
+    tell: Callable[[str], None] = lambda message: None,
+) -> Groups:
+    """Do as :func:`compare_groups`, given the model that was fitted to all answers."""
+    folds = check_whole("folds", folds, least=2)
+    check_choice("by", by, UNITS)
+    names, code = _codes(data, groups)
+    fixed = common._settled()
+    enough, skipped = _large_enough(data, names, code, common.embedding_.shape[1])
+    by = _unit(by, data, code, enough)
+    # What is in two groups counts once in each.
+    unit = numbered(data.groups(by) * (len(names) + 1) + code)
+    answer = data.groups("answer")
+    held = UnseenAnswers(data, code, unit, fixed, common.embedding_, random_generator(random_state))
+    for k, (train, test) in enumerate(held.splits(folds)):
+        tell(f"held-out answers, part {k + 1} of {folds}")
+        held.judge(train, test, enough)
+    tell("the map of each group")
+    found = []
+    for g in enough:
+        rows = np.flatnonzero(code == g)
+        found.append(
+            Group(
+                names[g],
+                rows,
+                len(np.unique(answer[rows])),
+                fit_from(fixed, data[rows], common.embedding_),
+                *held.likelihoods(rows),
+                _needed(held.gain(rows, held.common)),
+                held.gain(rows, held.others),
+            )
+        )
+    judged = np.flatnonzero(np.isin(code, enough))
+    over_common = _needed(held.gain(judged, held.common))
+    return Groups(common, found, skipped, over_common, held.gain(judged, held.others), by)
+
+
+def _codes(data: Triplets, groups: Any) -> tuple[list, np.ndarray]:
+    """Return the names of the groups, and the place of each row's among them; -1 for none."""
+    if isinstance(groups, str):
+        if groups != "participant":
+            raise ValueError(
+                "groups must be 'participant' or have the group of each row; got "
+                f"{groups!r}: of a file, readers.read(path, groups={groups!r}).groups has them"
+            )
+        data.groups("participant")  # which raises if there are none
+        assert data.participant is not None
+        assert data.participant_labels is not None
+        return data.participant_labels.tolist(), data.participant.astype(int)
+    values = check_length("groups", np.asarray(groups, dtype=object), len(data)).tolist()
+    without = np.array([is_missing(value) or value == "" for value in values])
+    if without.all():
+        raise ValueError("no row names a group")
+    if without.any():
+        warnings.warn(
+            f"{without.sum():,} of {len(data):,} triplets name no group: they are in the common "
+            "map alone",
+            UserWarning,
+            stacklevel=3,
+        )
+    code = np.full(len(data), -1)
+    found, names = encode(
+        {"groups": [v for v, gone in zip(values, without, strict=True) if not gone]}
+    )
+    code[~without] = found[:, 0]
+    return names.tolist(), code
+
+
+def _unit(by: str, data: Triplets, code: np.ndarray, enough: list[int]) -> str:
+    """Return what is held out as a whole."""
+    if by != "auto":
+        units = data.groups(by)
+        if min(len(np.unique(units[code == g])) for g in enough) < 2:
+            raise ValueError(
+                Message(
+                    Option("by", by), " needs at least two of them in each group, and one has 1"
+                )
+            )
+        return by
+    if data.participant is None:
+        return "answer"
+    people = [np.unique(data.participant[code == g]) for g in enough]
+    apart = len(np.unique(np.concatenate(people))) == sum(map(len, people))
+    return "participant" if apart and min(map(len, people)) >= LEAST_PEOPLE else "answer"
+
+
+def _large_enough(
+    data: Triplets, names: list, code: np.ndarray, d: int
+) -> tuple[list[int], dict[Any, int]]:
+    """Return the groups that have enough answers, and the others with their numbers."""
+    answer = data.groups("answer")
+    n_answers = [len(np.unique(answer[code == g])) for g in range(len(names))]
+    n_items = [len(np.unique(data.rows[code == g])) for g in range(len(names))]
+    least = [max(LEAST, n * d) for n in n_items]
+    enough = [g for g in range(len(names)) if n_answers[g] >= least[g]]
+    skipped = {names[g]: n_answers[g] for g in range(len(names)) if g not in enough}
+    if skipped:
+        told = some([f"{name} ({n:,})" for name, n in skipped.items()])
+        warnings.warn(
+            f"{len(skipped):,} of {len(names):,} groups have fewer than {LEAST} answers, or fewer "
+            f"than coordinates to find, and get no map: {told}",
+            UserWarning,
+            stacklevel=3,
+        )
+    if not enough:
+        raise ValueError(
+            Message(
+                f"none of the {len(names):,} groups has enough answers for a map: at least {LEAST} "
+                f"are needed, and one for each coordinate; the largest has {max(n_answers):,}"
+            )
+        )
+    return enough, skipped
+
+
+def _needed(gain: Gain | None) -> Gain:
+    assert gain is not None
+    return gain

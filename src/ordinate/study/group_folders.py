@@ -1,0 +1,115 @@
+"""The folders that a fit of groups leaves: one for each group, a table and a figure of all."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ordinate._base.writing import whole_file
+from ordinate.data.advice import problems
+from ordinate.data.triplets import Triplets
+from ordinate.evaluation.analysis import analyse
+from ordinate.evaluation.groups import Group, Groups
+from ordinate.evaluation.permutation import from_start
+from ordinate.figures.comparing import plot_groups
+from ordinate.figures.figure_files import save
+from ordinate.files.maps import as_text
+from ordinate.study.run_folder import Appearance, Story, write_run
+
+FOLDER, TABLE, FIGURE = "groups", "groups.csv", "groups.png"
+
+
+def describe_groups(found: Groups, by: str) -> dict[str, Any]:
+    """Return what was found as plain values for JSON."""
+    names = folder_names([group.name for group in found.groups])
+    rows = found.table()
+    for row, name in zip(rows, names, strict=False):
+        row["folder"] = f"{FOLDER}/{name}"
+    return {
+        "sentence": found.sentence,
+        "by": by,
+        "held_out": found.by,
+        "differ": found.differ,
+        "over_common": found.over_common._asdict(),
+        "over_others": None if found.over_others is None else found.over_others._asdict(),
+        "table": rows,
+        "skipped": {str(name): n for name, n in found.skipped.items()},
+    }
+
+
+def write_groups(
+    folder: Path,
+    found: Groups,
+    triplets: Triplets,
+    story: Story,
+    appearance: Appearance,
+    tell: Callable[[str], None] = lambda stage: None,
+    *,
+    folds: int | None = None,
+    defuse: bool = False,
+) -> None:
+    """Write the table, the figure, and a folder as of any fit for each group."""
+    record = story.more["groups"]
+    _write_table(folder / TABLE, record["table"], defuse)
+    labels = None if appearance.names is None else [str(name) for name in appearance.names]
+    figure = plot_groups(found, labels=labels)
+    save(figure, folder / FIGURE)
+    save(figure, (folder / FIGURE).with_suffix(".svg"))
+    for group, row in zip(found.groups, record["table"], strict=False):
+        tell(f"group {group.name}")
+        _write_group(
+            folder / row["folder"], group, found, triplets, story, appearance, folds, defuse
+        )
+
+
+def _write_group(
+    folder: Path,
+    group: Group,
+    found: Groups,
+    triplets: Triplets,
+    story: Story,
+    appearance: Appearance,
+    folds: int | None,
+    defuse: bool,
+) -> None:
+    own = triplets[group.rows]
+    estimator = from_start(found.common._settled(), found.common.embedding_)
+    d = found.common.embedding_.shape[1]
+    told = story._replace(
+        title=f"{story.title}: {group.name}",
+        reason="as the common map was made",
+        source=story.source | {"group": str(group.name), "rows used": len(own)},
+        problems=problems(own, [], d),
+        summary=own.summarise(),
+        seconds={},
+        more={},
+    )
+    folder.mkdir(parents=True)
+    write_run(folder, analyse(estimator, own, folds=folds), told, appearance, defuse=defuse)
+
+
+def folder_names(names: list[Any]) -> list[str]:
+    """Return names for folders that differ on every system.
+
+    Examples
+    --------
+    >>> folder_names(["a/b", "A b", "", "..", "über"])
+    ['a_b', 'A_b-2', 'group-3', 'group-4', 'über']
+    """
+    taken: set[str] = set()
+    found = []
+    for k, name in enumerate(map(str, names), start=1):
+        safe = re.sub(r"[^\w.-]+", "_", name)[:60].strip("._- ") or f"group-{k}"
+        safe = safe if safe.casefold() not in taken else f"{safe}-{k}"
+        taken.add(safe.casefold())
+        found.append(safe)
+    return found
+
+
+def _write_table(path: Path, rows: list[dict[str, Any]], defuse: bool) -> None:
+    import pyarrow as pa
+    from pyarrow.csv import write_csv
+
+    shown = [row | {"group": as_text(row["group"], defuse=defuse)} for row in rows]
+    with whole_file(path) as partial, partial.open("wb") as file:
+        write_csv(pa.Table.from_pylist(shown), file)
