@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
         STEKer,
         STEProj,
     )
+    from ordinate.estimators.participants import ParticipantEmbedding, participants
     from ordinate.estimators.saving import load
     from ordinate.evaluation import metrics
     from ordinate.evaluation.metrics import align, procrustes_error, purity, triplet_error
@@ -67,6 +68,7 @@ _HOMES = {
         "STEKer",
         "STEProj",
     ),
+    "estimators.participants": ("ParticipantEmbedding", "participants"),
     "estimators.saving": ("load",),
     "evaluation": ("metrics",),
     "evaluation.metrics": ("align", "procrustes_error", "purity", "triplet_error"),

@@ -302,6 +302,22 @@ class Triplets:
         rows = np.where(as_it_stands[:, None], self.rows, self.rows[:, [0, 2, 1]])
         return self._with(rows, lambda column: column, in_order=self._in_order)
 
+    def weighed(self, weight: Any) -> "Triplets":
+        """Return the same rows with other weights.
+
+        Parameters
+        ----------
+        weight : array-like, shape (m,)
+
+        Examples
+        --------
+        >>> Triplets([[0, 1, 2], [0, 2, 1]]).weighed([3, 1]).weight.tolist()
+        [3.0, 1.0]
+        """
+        new = self._with(self.rows, lambda column: column, in_order=self._in_order)
+        new.weight = check_weights(check_length("weight", weight, len(self)))
+        return new
+
     def to_arrow(self) -> Any:
         """Return a pyarrow Table with labels in the columns anchor, near, far, and the extras.
 

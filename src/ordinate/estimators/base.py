@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -69,6 +69,14 @@ class Embedder(ScikitEstimator, ABC):
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> "Embedder":
         """Find the map; ``y`` says how the rows were answered, see :func:`answered`."""
+
+    def _again(self, triplets: Triplets, *, lapses: bool = True) -> Any:
+        """Fit to other answers about the same items, or other weights of them, from this map.
+
+        Nothing is chosen anew. Without ``lapses`` no answer is taken for a guess: weights say how
+        likely each is one.
+        """
+        return clone(self).fit(triplets)
 
     def _prepare(self, X: Any, y: Any, device: Any = None) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""

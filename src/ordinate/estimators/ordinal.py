@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import on_host
@@ -80,6 +81,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         many looks a little better here than it is: for a fair estimate, hold out answers.
     n_chosen_by_ : int
         Triplets that took part in the choice.
+    scale_ : float
+        What the map that was made is multiplied by, for answers to follow its distances so.
     loss_, history_, n_iter_, n_passes_, converged_, device_, init_
         Of the last fit, as of :class:`STE`.
 
@@ -154,12 +157,29 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             warnings.simplefilter("ignore")
             tries[0].fit(triplets)
         tries[1].fit(triplets)
-        best = min(tries, key=lambda tried: tried.history_[-1])
-        for name, value in vars(best).items():
+        self._take(min(tries, key=lambda tried: tried.history_[-1]), response.scale)
+        return self
+
+    def _take(self, made: PowerEmbedding, scale: float) -> None:
+        """Take over what a fit found; the map in the scale that answers follow."""
+        for name, value in vars(made).items():
             if name.endswith("_") and name not in ("items_", "device_"):
                 setattr(self, name, value)
-        self.embedding_ = response.scale * best.embedding_
-        return self
+        self.scale_ = scale
+        self.embedding_ = scale * made.embedding_
+
+    def _again(self, triplets: Triplets, *, lapses: bool = True) -> "OrdinalEmbedding":
+        """Fit to other answers, from this map, by what was chosen before."""
+        model = clone(self)
+        for name, value in vars(self).items():
+            if name.endswith("_"):
+                setattr(model, name, value)
+        if not lapses:
+            model.maker_, model.lapse_ = {**self.maker_, "lapse": 0.0}, 0.0
+        model._prepare(triplets, None, self.device)
+        options = {"callback": self.callback, "random_state": 0, **model.maker_}
+        model._take(model._maker(init=self.embedding_, **options).fit(triplets), self.scale_)
+        return model
 
     def response_intervals(self, X: Any, *, level: float = 0.95) -> dict[str, Interval]:
         """Intervals of the numbers that say how people answer, from all answers.
