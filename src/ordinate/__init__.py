@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
     from ordinate.evaluation.metrics import align, procrustes_error, purity, triplet_error
     from ordinate.evaluation.splits import TripletKFold
     from ordinate.figures.dimensions import plot_dimensions
+    from ordinate.figures.participants import plot_participants
     from ordinate.figures.plotting import plot_map
     from ordinate.figures.report import html_report
     from ordinate.files import datasets, items, ondisk, readers
@@ -74,6 +75,7 @@ _HOMES = {
     "evaluation.metrics": ("align", "procrustes_error", "purity", "triplet_error"),
     "evaluation.splits": ("TripletKFold",),
     "figures.dimensions": ("plot_dimensions",),
+    "figures.participants": ("plot_participants",),
     "figures.plotting": ("plot_map",),
     "figures.report": ("html_report",),
     "files": ("datasets", "items", "ondisk", "readers"),

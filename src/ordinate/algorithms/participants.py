@@ -4,7 +4,7 @@ An answer is a guess with the participant's own lapse rate l, and else follows t
 the map gives the probability f has the probability ``(1 - l) f + l / 2``. Rows of one answer share
 what it says about l, since a guess is a guess of the whole answer. The rates of all participants
 have a Beta distribution, which is fitted to them (empirical Bayes): those who gave few answers are
-taken to be like the others.
+taken to be like the others. One in twenty may be unlike them.
 """
 
 from functools import cache
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betainc, expit, logit, ndtr
 
+from ordinate._base.messages import Message, Option
 from ordinate._base.threads import single_threaded_blas
 from ordinate.data.labels import places
 from ordinate.data.numbering import distinct, numbered
@@ -28,6 +29,7 @@ SIZES = np.array([0.5, 1, 2, 4, 8, 16, 32, 64])
 # What log odds may have to be multiplied by; where they end, and how finely they are told apart.
 SURENESS = np.geomspace(0.25, 4, 33)
 SUREST, N_ODDS = 15.0, 301
+UNUSUAL = 0.05  # share of participants who may be of any kind, unlike the others
 LEVEL = 0.05  # of tests, and what intervals leave out
 CLEARLY = 0.01  # chance that guesses pass for better than chance
 HALF = 0.5  # lapse rate up to which nobody should be left out
@@ -60,9 +62,11 @@ class Rows(NamedTuple):
         """Number the participants and their answers; an answer is one participant's."""
         if triplets.participant is None or triplets.participant_labels is None:
             raise ValueError(
-                "these triplets do not say who answered, so that participants cannot be judged: "
-                "name the column that does, as in readers.read(path, "
-                "columns={'participant': 'worker'}), or give Triplets(..., participant=...)"
+                Message(
+                    "the answers do not say who gave them, so that participants cannot be judged: "
+                    "name the column that does, as in ",
+                    Option("columns", {"participant": "worker"}),
+                )
             )
         who = numbered(triplets.participant)
         answers = triplets.groups("answer")
@@ -150,12 +154,13 @@ def find_lapses(probability: np.ndarray, rows: Rows) -> Lapses:
         np.array([np.interp(share, one, EDGES) for one in below])
         for share in (LEVEL / 2, 1 - LEVEL / 2)
     )
+    # Where none, or all, may be guesses, that belongs to the interval.
+    likeliest = posterior.argmax(axis=1)
+    low, high = np.where(likeliest == 0, 0, low), np.where(likeliest == len(CELLS) - 1, 1, high)
     return Lapses(posterior @ CELLS, low, high, float(prior @ CELLS), float(sureness))
 
 
-def _given(
-    sureness: float, counts: np.ndarray
-) -> tuple[float, float, np.ndarray, np.ndarray]:
+def _given(sureness: float, counts: np.ndarray) -> tuple[float, float, np.ndarray, np.ndarray]:
     """The best Beta distribution of lapse rates, if the map is to be taken so surely.
 
     Returns the log-likelihood, the sureness, each participant's likelihood (p, cells), scaled, and
@@ -176,7 +181,7 @@ def _priors() -> np.ndarray:
     """Masses of the cells by each Beta distribution: (number of them, cells)."""
     mean, size = (numbers.ravel()[:, None] for numbers in np.meshgrid(MEANS, SIZES))
     masses = np.diff(betainc(mean * size, (1 - mean) * size, EDGES), axis=1)
-    return np.maximum(masses, np.finfo(float).tiny)
+    return (1 - UNUSUAL) * masses + UNUSUAL * np.diff(EDGES)
 
 
 def judge(probability: np.ndarray, rows: Rows) -> np.ndarray:
@@ -267,16 +272,20 @@ class Participants(NamedTuple):
     def rows(self) -> list[dict[str, Any]]:
         """Return plain values, a dictionary for each participant, for tables and JSON."""
         columns = (column.tolist() for column in self._replace(participant=_texts(self)))
-        return [
-            dict(zip(self._fields, row, strict=True)) for row in zip(*columns, strict=True)
-        ]
+        return [dict(zip(self._fields, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def without_chance(self, triplets: Triplets) -> Triplets:
         """Leave out the answers of those who are no better than chance."""
         if triplets.participant is None or triplets.participant_labels is None:
             raise ValueError("these triplets do not say who answered: give those that were judged")
         out = places(triplets.participant_labels.tolist(), self.at_chance.tolist()) >= 0
-        return triplets[~out[triplets.participant]] if out.any() else triplets
+        kept = ~out[triplets.participant]
+        if not kept.any():
+            raise ValueError(
+                f"all {len(self.participant):,} participants answer no better than chance: there "
+                "is nobody left to make a map of"
+            )
+        return triplets if kept.all() else triplets[kept]
 
 
 def _texts(people: Participants) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
+from ordinate.cli import people
 from ordinate.cli.data import ReadingOptions, open_answers
 from ordinate.cli.maps import (
     Colour,
@@ -26,6 +27,7 @@ from ordinate.cli.maps import (
 
 FILES = (
     *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
+    *("participants.csv", "participants.png", "participants.svg"),
     *("model.json", "report.html", "run.json"),
 )
 
@@ -82,6 +84,13 @@ def fit(
         int | None, typer.Option(help="Largest number of steps; not for loe.", min=1)
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto: where to compute.")] = None,
+    weigh_participants: Annotated[
+        bool, typer.Option("--weigh-participants", help="Participants who guess count less.")
+    ] = False,
+    exclude_chance: Annotated[
+        bool,
+        typer.Option("--exclude-chance", help="Leave out participants no better than chance."),
+    ] = False,
     memory_limit: shell.MemoryLimit = None,
     seed: shell.Seed = 0,
     defuse: shell.Defuse = False,
@@ -103,6 +112,7 @@ def fit(
     ordinate fit letters.csv -d auto
     ordinate fit answers.csv --images pictures/ --items items.csv --colour kind --name title
     ordinate fit participants/
+    ordinate fit answers.csv --exclude-chance --weigh-participants
     unzip -p study.zip answers.csv | ordinate fit - -o study-map
     ```
     """
@@ -132,7 +142,7 @@ def fit(
     from ordinate.study.run_folder import Story, write_run
 
     options = ReadingOptions.of(locals())
-    total = 6 + (held_out.FOLDS if folds is None else folds)
+    total = 6 + exclude_chance + (held_out.FOLDS if folds is None else folds)
     with compiling, shell.stages(total, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
@@ -153,11 +163,19 @@ def fit(
             random_state=seed,
         )
         compiling.wait()
-        result = analysed(source, choice.estimator, folds, seed, stages.begin)
+        estimator, screened = choice.estimator, None
+        if exclude_chance:
+            source, screened = people.without_guessers(source, estimator, seed, stages.begin)
+        if weigh_participants:
+            estimator = people.weighing(source, estimator, seed)
+        result = analysed(source, estimator, folds, seed, stages.begin)
+        result.participants[:] = people.listed(result.participants, screened, weigh_participants)
         used = {
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
             "device": result.model.device_,
             "random_state": seed,
+            "weigh_participants": weigh_participants,
+            "exclude_chance": exclude_chance,
         }
         story = Story(
             title=title or (path_in_words(file) if is_pipe(file) else source_name.name),
@@ -312,6 +330,8 @@ def report(
         shell.answer(record["choice"]["told"])
     if record["dimension"] is not None and record["dimension"]["n_components"] is not None:
         shell.answer(record["dimension"]["told"])
+    if record["participants"] is not None:
+        shell.answer(record["participants"]["told"])
     if held_out is not None:
         accuracy = in_words(held_out)
         shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.checks import random_generator
-from ordinate.algorithms.participants import Lapses, Participants, Rows, find_lapses, judge
+from ordinate.algorithms.participants import Participants, Rows, find_lapses, judge
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets
@@ -79,7 +79,7 @@ class ParticipantEmbedding(Embedder):
         """The estimator given, or the usual one."""
         estimator = STE() if self.estimator is None else self.estimator
         if not isinstance(estimator, LikelihoodEmbedder):
-            raise TypeError(
+            raise ValueError(
                 "participants are judged by how likely their answers are, so that estimator must "
                 "be one with probabilities: OrdinalEmbedding, STE, TSTE, CKL or PowerEmbedding; "
                 f"got {estimator!r}"
@@ -87,7 +87,7 @@ class ParticipantEmbedding(Embedder):
         return estimator
 
     @property
-    def n_components(self) -> Any:  # type: ignore[override]
+    def n_components(self) -> Any:
         """That of the estimator."""
         return self._base.n_components
 
@@ -244,7 +244,7 @@ class _Unseen:
         groups = triplets.groups("answer")
         n_folds = min(FOLDS, int(groups.max()) + 1)
         fold = shuffled_folds(groups, np.full(n_folds, 1 / n_folds), generator)
-        self.parts = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+        self.parts = [(fold != k, fold == k) for k in range(n_folds)]
         self.probability = np.empty(len(triplets))
         self.models = [first] * n_folds
         self.again(triplets, lapses=True)

@@ -4,6 +4,7 @@ import json
 import platform
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +26,7 @@ from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.plotting import plot_map, save
 from ordinate.figures.report import html_report
 from ordinate.files.maps import write_map
+from ordinate.study.people import draw_people, in_words, judged, write_people
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
 
@@ -138,7 +140,12 @@ def write_run(
         save(figure, folder / "dimensions.png")
         save(figure, folder / "dimensions.svg")
 
+    if judged(analysis.participants):
+        write_people(folder, analysis.participants, defuse=defuse)
     tell("figure")
+    if judged(analysis.participants):
+        show = partial(draw_people, folder, analysis.participants)
+        analysis.warnings.extend(_attempt("figure of participants", lambda _: show(), appearance))
     if _dimension(model) is not None:
         analysis.warnings.extend(_attempt("figure of dimensions", draw_dimensions, appearance))
     analysis.warnings.extend(_attempt("figure", draw, appearance))
@@ -208,6 +215,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "dimension": None if (found := _dimension(model)) is None else found.as_dict(),
         "choice": _choice(model),
         "held_out": None if held_out is None else as_plain(held_out),
+        "participants": _people(analysis.participants),
         "result": result,
         "warnings": analysis.warnings,
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
@@ -226,6 +234,14 @@ def _choice(model: Any) -> dict[str, Any] | None:
         "n_triplets": model.n_chosen_by_,
         "tried": model.choice_,
     }
+
+
+def _people(people: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """How participants answer, where that was asked; ``participants.csv`` has each of them."""
+    if not judged(people):
+        return None
+    out = [person["participant"] for person in people if person["left_out"]]
+    return {"told": in_words(people), "n_participants": len(people), "left_out": out}
 
 
 def _dimension(model: Any) -> DimensionChoice | None:
