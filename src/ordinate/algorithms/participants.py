@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, expit, logit, ndtr
+from scipy.special import betainc, expit, logit, ndtr, softmax
 
 from ordinate._base.messages import Message, Option
 from ordinate._base.threads import single_threaded_blas
@@ -32,6 +32,7 @@ SUREST, N_ODDS = 15.0, 301
 UNUSUAL = 0.05  # share of participants who may be of any kind, unlike the others
 LEVEL = 0.05  # of tests, and what intervals leave out
 CLEARLY = 0.01  # chance that guesses pass for better than chance
+LEAST_ANSWERS = 20  # below, nobody is found to be no better than chance
 HALF = 0.5  # lapse rate up to which nobody should be left out
 
 
@@ -145,8 +146,12 @@ def find_lapses(probability: np.ndarray, rows: Rows) -> Lapses:
     n = len(rows.labels)
     counts = np.bincount(rows.who * N_ODDS + place, rows.share, n * N_ODDS).reshape(n, N_ODDS)
     with single_threaded_blas():
-        found = (_given(sureness, counts) for sureness in SURENESS)
-        _, sureness, likelihood, prior = max(found, key=lambda tried: tried[0])
+        values = np.array([_log_evidence(sureness, counts) for sureness in SURENESS])
+        # Averaged over all that are tried, so that a little change in the answers makes no leap.
+        share = softmax(values)
+        sureness = np.exp(share.sum(axis=1) @ np.log(SURENESS))
+        prior = share.sum(axis=0) @ _priors()
+        likelihood, _ = _likelihood(sureness, counts)
     posterior = likelihood * prior
     posterior /= posterior.sum(axis=1, keepdims=True)
     below = np.column_stack([np.zeros(n), posterior.cumsum(axis=1)])
@@ -160,20 +165,21 @@ def find_lapses(probability: np.ndarray, rows: Rows) -> Lapses:
     return Lapses(posterior @ CELLS, low, high, float(prior @ CELLS), float(sureness))
 
 
-def _given(sureness: float, counts: np.ndarray) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """The best Beta distribution of lapse rates, if the map is to be taken so surely.
+def _likelihood(sureness: float, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Likelihood (p, cells) of lapse rates, if the map is to be taken so surely.
 
-    Returns the log-likelihood, the sureness, each participant's likelihood (p, cells), scaled, and
-    the masses of the cells.
+    In units of each participant's largest, of which the logarithm (p,) is returned, too.
     """
     follows = expit(sureness * np.linspace(-SUREST, SUREST, N_ODDS))[:, None]
     of_cells = counts @ np.log(CELLS / 2 + (1 - CELLS) * follows)
-    largest = of_cells.max(axis=1, keepdims=True)
-    likelihood = np.exp(of_cells - largest)
-    masses = _priors()
-    values = np.log(likelihood @ masses.T).sum(axis=0)
-    best = values.argmax()
-    return float(values[best] + largest.sum()), sureness, likelihood, masses[best]
+    largest = of_cells.max(axis=1)
+    return np.exp(of_cells - largest[:, None]), largest
+
+
+def _log_evidence(sureness: float, counts: np.ndarray) -> np.ndarray:
+    """Log-likelihood of all answers under each of the distributions of lapse rates."""
+    likelihood, largest = _likelihood(sureness, counts)
+    return np.log(likelihood @ _priors().T).sum(axis=0) + largest.sum()
 
 
 @cache
@@ -211,7 +217,7 @@ def judge(probability: np.ndarray, rows: Rows) -> np.ndarray:
     spread = rows.by_participant(rows.share * (score**2 - ((1 - HALF) * score**2) ** 2))
     better = ndtr(-total / np.sqrt(np.maximum(by_chance, 1e-300))) <= CLEARLY
     worse = ndtr((total - expected) / np.sqrt(np.maximum(spread, 1e-300)))
-    at_chance = ~better & (adjusted(worse) <= LEVEL)
+    at_chance = ~better & (adjusted(worse) <= LEVEL) & (rows.n_answers >= LEAST_ANSWERS)
     return np.where(better, BETTER, np.where(at_chance, NO_BETTER, TOO_FEW))
 
 
