@@ -20,6 +20,7 @@ from ordinate import (
     TSTE,
     OrdinalEmbedding,
     ParticipantEmbedding,
+    Power,
     PowerEmbedding,
     Triplets,
     answers,
@@ -38,11 +39,11 @@ from ordinate.kernels.losses import power_family
 PEOPLE, GUESSING = 30, 6
 
 
-def study(seed, *, n_guessing=GUESSING, each=150, n_items=40):
+def study(seed, *, n_guessing=GUESSING, each=150, n_items=40, noise="btl", size=2.0):
     """Answers of 30 people, the first of whom guess."""
-    points = 2 * sample_points(n_items, random_state=seed)
+    points = size * sample_points(n_items, random_state=seed)
     who = np.repeat(np.arange(PEOPLE), each)
-    rows = sample_triplets(points, len(who), random_state=seed + 1000).rows.copy()
+    rows = sample_triplets(points, len(who), noise=noise, random_state=seed + 1000).rows.copy()
     guesses = sample_triplets(points, len(who), noise=0.5, random_state=seed + 2000).rows
     rows[who < n_guessing] = guesses[who < n_guessing]
     return points, Triplets(rows, participant=who, n_items=n_items)
@@ -266,18 +267,19 @@ def test_accuracy_shown_is_of_answers_that_took_no_part(weighed):
 
 
 @pytest.mark.parametrize(
-    "estimator",
+    ("estimator", "answering"),
     [
-        TSTE(n_init=1, random_state=0),
-        CKL(n_init=1, random_state=0),
-        PowerEmbedding(power=0.5, slope=2.0, lapse=0.05, n_init=1, random_state=0),
-        STE(noise="thurstone", n_init=1, random_state=0),
-        OrdinalEmbedding(random_state=0),
+        (TSTE(random_state=0), {"noise": Power(power=0, slope=1), "size": 5.0}),
+        (CKL(random_state=0), {"noise": Power(power=0, slope=1), "size": 9.0}),
+        (PowerEmbedding(power=0.5, slope=1.0, lapse=0.05, random_state=0), {}),
+        (STE(noise="thurstone", random_state=0), {"noise": "thurstone"}),
+        (OrdinalEmbedding(random_state=0), {"noise": Power(power=0.5, slope=1), "size": 4.0}),
     ],
-    ids=lambda estimator: type(estimator).__name__,
+    ids=lambda given: "" if isinstance(given, dict) else type(given).__name__,
 )
-def test_any_method_with_probabilities(estimator):
-    points, triplets = study(7, n_items=20, each=100)
+def test_any_method_with_probabilities(estimator, answering):
+    """Of people who answer as the method supposes, or nearly so."""
+    points, triplets = study(7, n_items=20, each=100, **answering)
     model = ParticipantEmbedding(estimator, random_state=0).fit(triplets)
     found = model.participants_
     assert set(found.at_chance) <= set(range(GUESSING))
