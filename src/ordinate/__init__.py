@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
         STEKer,
         STEProj,
     )
+    from ordinate.estimators.differences import individual_differences
     from ordinate.estimators.participants import ParticipantEmbedding, participants
     from ordinate.estimators.saving import load
     from ordinate.evaluation import metrics
@@ -69,6 +70,7 @@ _HOMES = {
         "STEKer",
         "STEProj",
     ),
+    "estimators.differences": ("individual_differences",),
     "estimators.participants": ("ParticipantEmbedding", "participants"),
     "estimators.saving": ("load",),
     "evaluation": ("metrics",),

@@ -27,7 +27,7 @@ from ordinate.cli.maps import (
 
 FILES = (
     *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
-    *("participants.csv", "participants.png", "participants.svg"),
+    *("participants.csv", "participants.png", "participants.svg", "axes.csv"),
     *("model.json", "report.html", "run.json"),
 )
 
@@ -91,6 +91,13 @@ def fit(
         bool,
         typer.Option("--exclude-chance", help="Leave out participants no better than chance."),
     ] = False,
+    individual_differences: Annotated[
+        bool,
+        typer.Option(
+            "--individual-differences",
+            help="Test whether participants stretch the map's axes, each in their own way.",
+        ),
+    ] = False,
     memory_limit: shell.MemoryLimit = None,
     seed: shell.Seed = 0,
     defuse: shell.Defuse = False,
@@ -138,11 +145,14 @@ def fit(
     compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
+    from ordinate.estimators.participants import ParticipantEmbedding
     from ordinate.evaluation import held_out
     from ordinate.study.run_folder import Story, write_run
 
     options = ReadingOptions.of(locals())
-    total = 6 + exclude_chance + (held_out.FOLDS if folds is None else folds)
+    total = (
+        6 + exclude_chance + individual_differences + (held_out.FOLDS if folds is None else folds)
+    )
     with compiling, shell.stages(total, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
@@ -163,12 +173,20 @@ def fit(
             random_state=seed,
         )
         compiling.wait()
-        estimator, screened = choice.estimator, None
+        estimator, screened, differing = choice.estimator, None, None
+        asked_of_people = {
+            "--weigh-participants": weigh_participants,
+            "--exclude-chance": exclude_chance,
+            "--individual-differences": individual_differences,
+        }
+        people.check_people(source, estimator, asked_of_people)
         if exclude_chance:
             source, screened = people.without_guessers(source, estimator, seed, stages.begin)
         if weigh_participants:
-            estimator = people.weighing(source, estimator, seed)
+            estimator = ParticipantEmbedding(estimator, random_state=seed)
         result = analysed(source, estimator, folds, seed, stages.begin)
+        if individual_differences:
+            differing = people.differences(result, source, seed, stages.begin)
         result.participants[:] = people.listed(result.participants, screened, weigh_participants)
         used = {
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
@@ -176,6 +194,7 @@ def fit(
             "random_state": seed,
             "weigh_participants": weigh_participants,
             "exclude_chance": exclude_chance,
+            "individual_differences": individual_differences,
         }
         story = Story(
             title=title or (path_in_words(file) if is_pipe(file) else source_name.name),
@@ -188,6 +207,7 @@ def fit(
             summary=source.summary,
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
+            differences=differing,
         )
         with (
             whole_folder(folder, force=force, checked=True) as partial,
@@ -332,6 +352,8 @@ def report(
         shell.answer(record["dimension"]["told"])
     if record["participants"] is not None:
         shell.answer(record["participants"]["told"])
+    if record["individual_differences"] is not None:
+        shell.answer(record["individual_differences"]["told"])
     if held_out is not None:
         accuracy = in_words(held_out)
         shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")

@@ -18,7 +18,6 @@ def without_guessers(
     from ordinate.estimators.participants import participants
     from ordinate.study.people import left_out
 
-    refuse_streamed(source, "--exclude-chance")
     tell("who answers by chance")
     people = participants(estimator, source.triplets, random_state=seed)
     told = left_out(people)
@@ -34,12 +33,25 @@ def without_guessers(
     ), people
 
 
-def weighing(source: "Checked", estimator: Any, seed: int) -> Any:
-    """Wrap an estimator so that participants who guess count less."""
-    from ordinate.estimators.participants import ParticipantEmbedding
+def differences(result: Any, source: "Checked", seed: int, tell: Callable[[str], None]) -> Any:
+    """Test whether participants stretch the axes of the map; None, and a warning, if none can be.
 
-    refuse_streamed(source, "--weigh-participants")
-    return ParticipantEmbedding(estimator, random_state=seed)
+    Weights of axes go to the list of participants, if they help.
+    """
+    from ordinate.estimators.differences import individual_differences
+
+    tell("axes of participants")
+    try:
+        found = individual_differences(result.model, source.triplets, random_state=seed)
+    except ValueError as error:  # too few participants or dimensions: no reason to lose a map
+        result.warnings.append(f"no individual differences: {error}")
+        return None
+    if found.helps:
+        own = dict(zip(map(str, found.participant), found.weights.tolist(), strict=True))
+        for person in result.participants:
+            weights = own[person["participant"]]
+            person |= {f"axis{k}": weight for k, weight in enumerate(weights, start=1)}
+    return found
 
 
 def listed(
@@ -58,11 +70,19 @@ def listed(
     return found
 
 
-def refuse_streamed(source: "Checked", option: str) -> None:
-    """Refuse files that are larger than memory: their answers are not dealt into parts."""
+def check_people(source: "Checked", estimator: Any, options: dict[str, bool]) -> None:
+    """Refuse, before any fit, what cannot be said of participants."""
+    from ordinate.algorithms.participants import Rows
+    from ordinate.estimators.likelihood import check_likelihood
+
+    asked = [option for option, given in options.items() if given]
+    if not asked:
+        return
     if source.streamed:
         raise shell.CommandError(
-            f"{option} needs all answers in memory, and {source.triplets.path.name} is larger "
+            f"{asked[0]} needs all answers in memory, and {source.triplets.path.name} is larger "
             "than that: leave it out, or raise --memory-limit",
             shell.WRONG_USE,
         )
+    Rows.of(source.triplets)
+    check_likelihood(estimator)

@@ -51,3 +51,14 @@ class LikelihoodEmbedder(Embedder):
         near, far = pair_distances(points, anchor, one), pair_distances(points, anchor, other)
         first = loss.probability(near, far)
         return np.where(np.isnan(first), 0.5, first)
+
+
+def check_likelihood(estimator: Any) -> LikelihoodEmbedder:
+    """Return an estimator that can judge participants, or raise."""
+    if not isinstance(estimator, LikelihoodEmbedder):
+        raise ValueError(
+            "participants are judged by how likely their answers are, so that estimator must be "
+            "one with probabilities: OrdinalEmbedding, STE, TSTE, CKL or PowerEmbedding; got "
+            f"{estimator!r}"
+        )
+    return estimator

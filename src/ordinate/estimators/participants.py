@@ -15,7 +15,7 @@ from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder, answered
 from ordinate.estimators.gradient import STE
-from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.estimators.likelihood import LikelihoodEmbedder, check_likelihood
 from ordinate.files.inputs import over_labels
 
 FOLDS = 5  # each part of the answers judges participants by a map of the others
@@ -77,14 +77,7 @@ class ParticipantEmbedding(Embedder):
     @property
     def _base(self) -> LikelihoodEmbedder:
         """The estimator given, or the usual one."""
-        estimator = STE() if self.estimator is None else self.estimator
-        if not isinstance(estimator, LikelihoodEmbedder):
-            raise ValueError(
-                "participants are judged by how likely their answers are, so that estimator must "
-                "be one with probabilities: OrdinalEmbedding, STE, TSTE, CKL or PowerEmbedding; "
-                f"got {estimator!r}"
-            )
-        return estimator
+        return check_likelihood(STE() if self.estimator is None else self.estimator)
 
     @property
     def n_components(self) -> Any:

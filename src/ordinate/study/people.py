@@ -47,14 +47,14 @@ def write_people(folder: Path, people: Sequence[Mapping[str, Any]], *, defuse: b
     import pyarrow as pa
     from pyarrow.csv import write_csv
 
-    people = sorted(people, key=lambda person: -person["lapse"])
+    people = sorted(people, key=lambda person: -person.get("lapse", 0))
     columns: dict[str, Any] = {}
-    for name in people[0]:
-        cells = [person[name] for person in people]
+    for name in dict.fromkeys(name for person in people for name in person):
+        cells = [person.get(name) for person in people]
         if name == "participant":
             cells = [as_text(cell, defuse=defuse) for cell in cells]
-        elif isinstance(cells[0], float):
-            cells = [round(cell, DIGITS) for cell in cells]
+        elif any(isinstance(cell, float) for cell in cells):
+            cells = [None if cell is None else round(cell, DIGITS) for cell in cells]
         columns[COLUMNS.get(name, name)] = pa.array(cells, from_pandas=True)
     with whole_file(folder / "participants.csv") as partial, partial.open("wb") as file:
         write_csv(pa.table(columns), file)

@@ -18,6 +18,7 @@ from ordinate.algorithms.dimension import DimensionChoice
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
+from ordinate.estimators.differences import IndividualDifferences
 from ordinate.estimators.saving import write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
@@ -51,6 +52,8 @@ class Story(NamedTuple):
     seconds : dict of str to float
         Time of each stage.
     command : str
+    differences : IndividualDifferences or None
+        What was found about axes of the participants' own, where that was asked.
     """
 
     title: str
@@ -63,6 +66,7 @@ class Story(NamedTuple):
     summary: Summary | Brief
     seconds: dict[str, float]
     command: str
+    differences: IndividualDifferences | None = None
 
 
 class Appearance(NamedTuple):
@@ -140,8 +144,11 @@ def write_run(
         save(figure, folder / "dimensions.png")
         save(figure, folder / "dimensions.svg")
 
-    if judged(analysis.participants):
+    differing = story.differences is not None and story.differences.helps
+    if judged(analysis.participants) or differing:
         write_people(folder, analysis.participants, defuse=defuse)
+    if story.differences is not None and differing:
+        write_map(folder / "axes.csv", labels, story.differences.embedding, {}, defuse=defuse)
     tell("figure")
     if judged(analysis.participants):
         show = partial(draw_people, folder, analysis.participants)
@@ -216,6 +223,9 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "choice": _choice(model),
         "held_out": None if held_out is None else as_plain(held_out),
         "participants": _people(analysis.participants),
+        "individual_differences": None
+        if story.differences is None
+        else story.differences.as_dict(),
         "result": result,
         "warnings": analysis.warnings,
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
@@ -276,6 +286,7 @@ def _page(
         "method": f"{story.method}: {story.reason}",
         **_chosen(analysis.model),
         **_by_dimension(analysis.model),
+        **({} if story.differences is None else {"participants' axes": str(story.differences)}),
         **{f"setting: {name}": value for name, value in story.settings.items()},
         **{f"input: {name}": value for name, value in story.source.items()},
         **{f"dropped {k}": note for k, note in enumerate(story.notes, start=1)},
