@@ -8,6 +8,7 @@ Items as one participant sees them are items of their own: rows about (participa
 of this one pass over a store, with the kernels that all losses have.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,6 @@ OWN = ("nothing", "clarity", "axes")
 # says how clear the answers are, and of each axis beside it.
 CLARITY, AXES = 1.0, 0.5
 MAX_ITER = 300
-LARGEST = 6.0  # log weight
 
 
 class Stretched(NamedTuple):
@@ -99,32 +99,49 @@ class Seen:
             by_weight + axes / AXES**2,
         )
 
+    def scales(self, points: np.ndarray) -> list[np.ndarray]:
+        """Square roots of the curvature in points, clarity and axes, about, without stretching.
+
+        Multiplied by these, all numbers are of one kind to an optimiser: items have thousands of
+        answers where participants have tens.
+        """
+        diagonal = np.arange(points.shape[1])
+        own = np.tile(points, (self.n_people, 1))
+        blocks = self.store.curvature(own, self.loss)[0][:, diagonal, diagonal]
+        blocks = blocks.reshape(self.n_people, *points.shape)
+        by_axis = (blocks * points**2).sum(axis=1) / 4
+        curvatures = (
+            blocks.sum(axis=0) + self.ridge,
+            by_axis.sum(axis=1) + 1 / CLARITY**2,
+            by_axis + 1 / AXES**2,
+        )
+        return [np.sqrt(np.maximum(c, 1e-3 * c.mean() + 1e-12)) for c in curvatures]
+
     def fit(self, start: np.ndarray, own: str) -> Stretched:
         """Find the best map and weights; ``own`` is what participants have of their own."""
-        n, p, d = self.n_items, self.n_people, start.shape[1]
-        shapes = [(n, d), (p,) if own != "nothing" else (0,), (p, d) if own == "axes" else (0, d)]
-        ends = np.cumsum([np.prod(shape, dtype=int) for shape in shapes])
-        none = [np.zeros((n, d)), np.zeros(p), np.zeros((p, d))]
+        n_parts = 1 + OWN.index(own)  # of the map, clarity and axes, the others being 0
+        scales = self.scales(start)
+        none = [np.zeros_like(scale) for scale in scales]
+        ends = np.cumsum([part.size for part in none[:n_parts]])
 
         def parts(flat: np.ndarray) -> list[np.ndarray]:
-            found = np.split(flat, ends[:-1])
-            return [
-                part.reshape(shape) if part.size else zero
-                for part, shape, zero in zip(found, shapes, none, strict=True)
+            found = [
+                part.reshape(scale.shape) / scale
+                for part, scale in zip(np.split(flat, ends[:-1]), scales, strict=False)
             ]
+            return found + none[n_parts:]
 
-        def flat_value(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            value, *gradients = self.value(*parts(flat))
-            wanted = [g.ravel() for g, shape in zip(gradients, shapes, strict=True) if shape[0]]
-            return value, np.concatenate(wanted)
+        def flatten(found: Sequence[np.ndarray]) -> np.ndarray:
+            return np.concatenate([part.ravel() for part in found[:n_parts]])
 
-        begin = np.concatenate([start.ravel(), np.zeros(ends[-1] - ends[0])])
-        limits = [(None, None)] * ends[0] + [(-LARGEST, LARGEST)] * (ends[-1] - ends[0])
-        options = {"maxiter": MAX_ITER, "maxfun": 2 * MAX_ITER, "ftol": 1e-8, "maxcor": 20}
+        def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            found, *gradients = self.value(*parts(flat))
+            return found, flatten([g / scale for g, scale in zip(gradients, scales, strict=True)])
+
+        begin = flatten([start * scales[0], *none[1:]])
+        options = {"maxiter": MAX_ITER, "maxfun": 2 * MAX_ITER, "ftol": 1e-7, "maxcor": 20}
         with single_threaded_blas():
-            found = minimize(
-                flat_value, begin, jac=True, method="L-BFGS-B", bounds=limits, options=options
-            )
+            found = minimize(value, begin, jac=True, method="L-BFGS-B", options=options)
         points, clarity, axes = parts(found.x)
         weights = np.exp(clarity[:, None] + axes)
         unit = weights.mean(axis=0)

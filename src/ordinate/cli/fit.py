@@ -150,9 +150,8 @@ def fit(
     from ordinate.study.run_folder import Story, write_run
 
     options = ReadingOptions.of(locals())
-    total = (
-        6 + exclude_chance + individual_differences + (held_out.FOLDS if folds is None else folds)
-    )
+    n_stages = 6 + exclude_chance + individual_differences
+    total = n_stages + (held_out.FOLDS if folds is None else folds)
     with compiling, shell.stages(total, quiet) as stages:
         stages.begin("reading")
         source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)

@@ -223,9 +223,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "choice": _choice(model),
         "held_out": None if held_out is None else as_plain(held_out),
         "participants": _people(analysis.participants),
-        "individual_differences": None
-        if story.differences is None
-        else story.differences.as_dict(),
+        "individual_differences": story.differences and story.differences.as_dict(),
         "result": result,
         "warnings": analysis.warnings,
         "seconds": {name: round(seconds, 3) for name, seconds in story.seconds.items()},
