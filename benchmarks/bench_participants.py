@@ -3,8 +3,8 @@
 ``bench_participants.py [DIR] [--folds 5]``, DIR holding published sets that say who answered. Each
 answer is predicted by maps of the other folds; differences are paired by answer, positive where
 weighing predicts better. "planted": every fifth participant's answers are replaced by guesses; the
-answers of the others judge. Without DIR there is the simulation alone: 40 items, 30 participants, 6
-of whom guess.
+answers of the others judge. Then the test of individual differences. Without DIR there is the
+simulation alone: 40 items, 30 participants, 6 of whom guess.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from ordinate import (
     ParticipantEmbedding,
     TripletKFold,
     Triplets,
+    individual_differences,
     procrustes_error,
     readers,
     sample_points,
@@ -130,6 +131,9 @@ def main() -> None:
             cell(name, method, triplets, everyone, given.folds)
             others = triplets.participant % 5 != 0
             cell(f"{name}, planted", method, planted(triplets), others, given.folds)
+    for name in given.sets:
+        triplets = readers.read(given.data / SETS[name]).triplets
+        print(f"\n{name}: {individual_differences(STE(2, random_state=0), triplets)}", flush=True)
 
 
 if __name__ == "__main__":

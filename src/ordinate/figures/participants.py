@@ -13,7 +13,7 @@ from ordinate.figures.panels import MM
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH, LEAST_HEIGHT, LINE = 88.0, 45.0, 2.6  # mm
+WIDTH, LEAST_HEIGHT, LINE, UNNAMED_HEIGHT = 88.0, 45.0, 2.6, 120.0  # mm
 MOST_NAMED = 80  # participants, whose names can still be read
 LONGEST = 24  # letters of a name
 FONT_SIZE = 7.0
@@ -59,7 +59,8 @@ def draw_participants(people: Sequence[Mapping[str, Any]]) -> "Figure":
 
     people = sorted(people, key=lambda person: person["lapse"])
     named = len(people) <= MOST_NAMED
-    height = max(LEAST_HEIGHT, 20 + LINE * min(len(people), MOST_NAMED))
+    height = max(LEAST_HEIGHT, 20 + LINE * len(people)) if named else UNNAMED_HEIGHT
+    room = min(1.0, 2 * height / len(people))  # of a line, so that many of them stay apart
     names = [_short(str(person["participant"])) for person in people] if named else []
     families = families_for(names)[0]
     look = {"font.size": FONT_SIZE, "text.usetex": False, "font.family": families}
@@ -74,8 +75,9 @@ def draw_participants(people: Sequence[Mapping[str, Any]]) -> "Figure":
             rate, low, high = (
                 np.array([people[k][name] for k in at]) for name in ("lapse", "low", "high")
             )
-            axes.hlines(at, low, high, color=shade, lw=0.8)
-            axes.plot(rate, at, "o", ms=2.5, color=shade, label=f"{verdict} ({len(at):,})")
+            axes.hlines(at, low, high, color=shade, lw=0.8 * room, alpha=0.6)
+            label = f"{verdict} ({len(at):,})"
+            axes.plot(rate, at, "o", ms=1 + 1.5 * room, mew=0, color=shade, label=label, zorder=3)
         axes.set_xlim(-0.01, 1.01)
         axes.set_ylim(len(people) - 0.5, -0.5)
         axes.set_xlabel("lapse rate: share of answers that are guesses")
