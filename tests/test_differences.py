@@ -150,6 +150,9 @@ def test_wrong_use():
         individual_differences(STE(1, random_state=0), triplets)
     with pytest.raises(ValueError, match="at least two participants"):
         individual_differences(STE(), triplets[triplets.participant == 0])
+    many = Triplets([[0, 1, 2]], n_items=1_000_000)
+    with pytest.raises(ValueError, match="the product must be at most 10,000,000"):
+        Seen(many, np.array([0]), 11, losses.get("ste"), 0.0)
     fitted = STE(random_state=0).fit(sample_triplets(sample_points(9), 300).rows)
     with pytest.raises(ValueError, match="fitted to other items"):
         individual_differences(fitted, triplets)

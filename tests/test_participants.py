@@ -10,6 +10,7 @@ import pytest
 from commands import plain
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 from typer.testing import CliRunner
 
 import ordinate
@@ -22,6 +23,7 @@ from ordinate import (
     ParticipantEmbedding,
     Power,
     PowerEmbedding,
+    TripletKFold,
     Triplets,
     answers,
     participants,
@@ -327,6 +329,8 @@ def test_scikit_learn_conventions(weighed, tmp_path):
     np.testing.assert_array_equal(same.embedding_, model.embedding_)
     assert model.score(triplets[triplets.participant >= GUESSING]) > model.score(triplets)
     assert model.classes_.tolist() == [-1, 1]
+    shares = cross_val_score(weigher(n_init=1), triplets, cv=TripletKFold(2, random_state=0))
+    assert shares == pytest.approx([0.75, 0.75], abs=0.1)
     model.save(tmp_path / "map")
     kept = ordinate.load(tmp_path / "map")
     assert isinstance(kept, STE)
@@ -355,6 +359,8 @@ def test_what_cannot_be_judged_is_refused():
     _, triplets = study(0, each=20)
     with pytest.raises(ValueError, match=r"one with probabilities: .* got GNMDS\(\)"):
         ParticipantEmbedding(GNMDS()).fit(triplets)
+    with pytest.raises(ValueError, match="4 answers cannot judge participants: 5 are the least"):
+        weigher().fit(triplets[:4])
     found = participants(STE(random_state=0), triplets)
     with pytest.raises(ValueError, match="do not say who answered"):
         found.without_chance(rows)
@@ -396,6 +402,17 @@ def test_the_figure_names_and_sorts(weighed):
     many = type(found)(*(np.concatenate([column] * 4) for column in found))
     axes = plot_participants(many).axes[0]
     assert (axes.get_ylabel(), len(axes.get_yticks())) == ("120 participants", 0)
+
+
+@pytest.mark.parametrize("size", [(1200, 1000), (360, 700)])
+def test_the_report_shows_rates_and_verdicts(show, weighed, size):
+    points, _, model = weighed
+    page = show(points, title="People", participants=model.participants_.rows(), size=size)
+    head = page.js("document.querySelector('#participants thead').innerText")
+    for column in ("lapse rate", "weight", "verdict"):
+        assert column in head.lower()
+    assert "no better than chance" in page.js("document.querySelector('#participants').innerText")
+    assert page.js("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 @pytest.fixture
@@ -473,6 +490,10 @@ def test_leaving_guessers_out_is_said_loudly(run):
     }
     assert [float(people[name]["weight"]) for name in ("'=p0", "'=p9")] == [0, 1]
     assert said in Path("out/report.html").read_text()
+    assert not [p for p in record["problems"] if "agree with the others hardly" in p["what"]]
+    unjudged = run("fit", "answers.csv", "-o", "unjudged", "--exclude-chance", "--folds", 0)
+    assert "(left out)" in unjudged.stdout
+    assert 0.6 < float(table("unjudged/participants.csv")["=p9"]["accuracy"]) < 1
     both = run(
         *("fit", "answers.csv", "-o", "both", "--exclude-chance", "--weigh-participants"),
         *("--folds", 0),

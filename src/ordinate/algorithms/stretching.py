@@ -24,6 +24,7 @@ OWN = ("nothing", "clarity", "axes")
 # says how clear the answers are, and of each axis beside it.
 CLARITY, AXES = 1.0, 0.5
 MAX_ITER = 300
+MOST = 10_000_000  # items, as each participant sees them: some gigabytes of memory
 
 
 class Stretched(NamedTuple):
@@ -72,6 +73,12 @@ class Seen:
         self, triplets: Triplets, who: np.ndarray, n_people: int, loss: Loss, ridge: float
     ) -> None:
         self.n_items, self.n_people = triplets.n_items, n_people
+        if self.n_items * n_people > MOST:
+            raise ValueError(
+                f"{n_people:,} participants who each see {self.n_items:,} items are too many for "
+                f"axes of their own: the product must be at most {MOST:,}; leave out those who "
+                "gave few answers"
+            )
         rows = triplets.rows + (who * self.n_items)[:, None].astype(np.int32)
         own = Triplets(rows, n_items=self.n_items * n_people, weight=triplets.weight)
         self.store: TripletStore = store_of(own)

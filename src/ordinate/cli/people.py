@@ -14,7 +14,7 @@ def without_guessers(
     source: "Checked", estimator: Any, seed: int, tell: Callable[[str], None]
 ) -> "tuple[Checked, Participants]":
     """Leave out those who answer no better than chance, say so, and check the rest anew."""
-    from ordinate.data.advice import ranked
+    from ordinate.data.advice import DIMENSIONS, problems, ranked
     from ordinate.estimators.participants import participants
     from ordinate.study.people import left_out
 
@@ -25,10 +25,12 @@ def without_guessers(
         note = "nobody was left out: no participant is found to answer no better than chance"
         return source._replace(notes=[*source.notes, note]), people
     kept = people.without_chance(source.triplets)
+    d = estimator.n_components
+    found = problems(kept, source.notes, d if isinstance(d, int) else DIMENSIONS)
     return source._replace(
         triplets=kept,
         notes=[*source.notes, told.what],
-        problems=ranked([told, *source.problems]),
+        problems=ranked([told, *found]),
         summary=kept.summarise(),
     ), people
 
@@ -60,7 +62,10 @@ def listed(
     """Join what is known of those on the map with those who were left out."""
     if screened is None:
         return [person | {"left_out": False} for person in people] if weighed else people
-    on_map = {person["participant"]: person for person in people}
+    on_map = {  # an accuracy that was not measured again stays what it was
+        person["participant"]: {name: value for name, value in person.items() if value == value}
+        for person in people
+    }
     found = []
     for person in screened.rows():
         name = person["participant"]

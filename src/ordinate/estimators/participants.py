@@ -115,6 +115,11 @@ class ParticipantEmbedding(Embedder):
         base = self._base
         triplets = answered(X, self._triplets(X), y)
         rows = Rows.of(triplets)
+        if rows.n_answers.sum() < FOLDS:
+            raise ValueError(
+                f"{rows.n_answers.sum()} answers cannot judge participants: {FOLDS} are the least, "
+                "and some dozens from each are better"
+            )
         self._fitted_to = X if isinstance(X, Triplets) and X._places is not None else None
         first = clone(base).fit(triplets)
         unseen = _Unseen(first, triplets, random_generator(self.random_state))
@@ -235,11 +240,10 @@ class _Unseen:
         self, first: LikelihoodEmbedder, triplets: Triplets, generator: np.random.Generator
     ) -> None:
         groups = triplets.groups("answer")
-        n_folds = min(FOLDS, int(groups.max()) + 1)
-        fold = shuffled_folds(groups, np.full(n_folds, 1 / n_folds), generator)
-        self.parts = [(fold != k, fold == k) for k in range(n_folds)]
+        fold = shuffled_folds(groups, np.full(FOLDS, 1 / FOLDS), generator)
+        self.parts = [(fold != k, fold == k) for k in range(FOLDS)]
         self.probability = np.empty(len(triplets))
-        self.models = [first] * n_folds
+        self.models = [first] * FOLDS
         self.again(triplets, lapses=True)
 
     def again(self, triplets: Triplets, *, lapses: bool = False) -> None:

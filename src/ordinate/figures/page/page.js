@@ -106,7 +106,8 @@ function participantsSection() {
   }
   const told = "Share of a participant's triplets that the map agrees with. Near 50%, the answers may be guesses." + (isWeighed ? " The lapse rate is the estimated share of guesses; the weight is what an answer counts in the map." : "");
   const list = table(columns, people.length, told, 1, 20);
-  section("participants", "Accuracy per participant", el("div", { className: "side" }, list, histogram(people.map((person) => person.accuracy), "participants")));
+  const chart = histogram(people.map((person) => person.accuracy), "participants");
+  section("participants", "Accuracy per participant", ...(isWeighed ? [chart, list] : [el("div", { className: "side" }, list, chart)]));
 }
 
 function problemNode(tag, [severity, message, remedy]) {
