@@ -32,6 +32,8 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
         STEProj,
     )
     from ordinate.estimators.comparing import compare
+    from ordinate.estimators.differences import individual_differences
+    from ordinate.estimators.participants import ParticipantEmbedding, participants
     from ordinate.estimators.saving import load
     from ordinate.evaluation import metrics, uncertainty
     from ordinate.evaluation.bootstrap import bootstrap
@@ -40,6 +42,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
     from ordinate.evaluation.reliability import split_half
     from ordinate.evaluation.splits import TripletKFold
     from ordinate.figures.dimensions import plot_dimensions
+    from ordinate.figures.participants import plot_participants
     from ordinate.figures.plotting import plot_map
     from ordinate.figures.report import html_report
     from ordinate.files import datasets, items, ondisk, readers
@@ -72,6 +75,8 @@ _HOMES = {
         "STEProj",
     ),
     "estimators.comparing": ("compare",),
+    "estimators.differences": ("individual_differences",),
+    "estimators.participants": ("ParticipantEmbedding", "participants"),
     "estimators.saving": ("load",),
     "evaluation": ("metrics", "uncertainty"),
     "evaluation.bootstrap": ("bootstrap",),
@@ -80,6 +85,7 @@ _HOMES = {
     "evaluation.reliability": ("split_half",),
     "evaluation.splits": ("TripletKFold",),
     "figures.dimensions": ("plot_dimensions",),
+    "figures.participants": ("plot_participants",),
     "figures.plotting": ("plot_map",),
     "figures.report": ("html_report",),
     "files": ("datasets", "items", "ondisk", "readers"),

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ordinate.cli import _shell as shell
+from ordinate.cli import people
 from ordinate.cli._appearance import find_appearance
 from ordinate.cli.data import ReadingOptions, open_answers
 from ordinate.cli.further import SENTENCES, FurtherOptions, look_further
@@ -28,6 +29,7 @@ from ordinate.cli.maps import (
 
 FILES = (
     *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
+    *("participants.csv", "participants.png", "participants.svg", "axes.csv"),
     *("covariance.npy", "model.json", "report.html", "run.json"),
     *("groups.csv", "groups.png", "groups.svg", "groups"),
 )
@@ -98,6 +100,20 @@ def fit(
         int | None, typer.Option(help="Largest number of steps; not for loe.", min=1)
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto: where to compute.")] = None,
+    weigh_participants: Annotated[
+        bool, typer.Option("--weigh-participants", help="Participants who guess count less.")
+    ] = False,
+    exclude_chance: Annotated[
+        bool,
+        typer.Option("--exclude-chance", help="Leave out participants no better than chance."),
+    ] = False,
+    individual_differences: Annotated[
+        bool,
+        typer.Option(
+            "--individual-differences",
+            help="Test whether participants stretch the map's axes, each in their own way.",
+        ),
+    ] = False,
     memory_limit: shell.MemoryLimit = None,
     seed: shell.Seed = 0,
     defuse: shell.Defuse = False,
@@ -121,6 +137,7 @@ def fit(
     ordinate fit answers.csv --groups condition
     ordinate fit answers.csv --halves 20 --halves-by participant
     ordinate fit participants/
+    ordinate fit answers.csv --exclude-chance --weigh-participants
     unzip -p study.zip answers.csv | ordinate fit - -o study-map
     ```
     """
@@ -131,11 +148,17 @@ def fit(
     compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
+    from ordinate.estimators.participants import ParticipantEmbedding
     from ordinate.study.run_folder import Story, write_run
 
     options = ReadingOptions.of(locals())
     more = FurtherOptions.of(locals())
-    with compiling, shell.stages(AROUND + more.n_stages, quiet) as stages:
+    with (
+        compiling,
+        shell.stages(
+            AROUND + more.n_stages + exclude_chance + individual_differences, quiet
+        ) as stages,
+    ):
         stages.begin("reading")
         source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
         triplets = source.triplets
@@ -157,12 +180,29 @@ def fit(
         check_ellipses(ellipses, choice)
         more.check(choice.estimator)
         compiling.wait()
-        result = analysed(source, choice.estimator, folds, seed, stages.begin)
+        estimator, screened, differing = choice.estimator, None, None
+        asked_of_people = {
+            "--weigh-participants": weigh_participants,
+            "--exclude-chance": exclude_chance,
+            "--individual-differences": individual_differences,
+        }
+        people.check_people(source, estimator, asked_of_people)
+        if exclude_chance:
+            source, screened = people.without_guessers(source, estimator, seed, stages.begin)
+        if weigh_participants:
+            estimator = ParticipantEmbedding(estimator, random_state=seed)
+        result = analysed(source, estimator, folds, seed, stages.begin)
         further = look_further(source, result.model, more, stages.begin)
+        if individual_differences:
+            differing = people.differences(result, source, seed, stages.begin)
+        result.participants[:] = people.listed(result.participants, screened, weigh_participants)
         used = {
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
             "device": result.model.device_,
             "random_state": seed,
+            "weigh_participants": weigh_participants,
+            "exclude_chance": exclude_chance,
+            "individual_differences": individual_differences,
         }
         story = Story(
             title=title or target.name,
@@ -176,6 +216,7 @@ def fit(
             seconds=stages.seconds,
             command=shlex.join(["ordinate", *sys.argv[1:]]),
             more=further.records,
+            differences=differing,
         )
         with (
             whole_folder(target.folder, force=force, checked=True) as partial,
@@ -367,6 +408,10 @@ def report(
         shell.answer(record["choice"]["told"])
     if record["dimension"] is not None and record["dimension"]["n_components"] is not None:
         shell.answer(record["dimension"]["told"])
+    if record["participants"] is not None:
+        shell.answer(record["participants"]["told"])
+    if record["individual_differences"] is not None:
+        shell.answer(record["individual_differences"]["told"])
     if held_out is not None:
         accuracy = in_words(held_out)
         shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")

@@ -240,6 +240,21 @@ class Triplets:
         rows = np.where(as_it_stands[:, None], self.rows, self.rows[:, [0, 2, 1]])
         return self._with(rows, self._extras, self._in_order)
 
+    def weighed(self, weight: Any) -> "Triplets":
+        """Return the same rows with other weights.
+
+        Parameters
+        ----------
+        weight : array-like, shape (m,)
+
+        Examples
+        --------
+        >>> Triplets([[0, 1, 2], [0, 2, 1]]).weighed([3, 1]).weight.tolist()
+        [3.0, 1.0]
+        """
+        given = check_weights(check_length("weight", weight, len(self)))
+        return self._with(self.rows, {**self._extras, "weight": given}, self._in_order)
+
     def to_arrow(self) -> Any:
         """Return a pyarrow Table with labels in the columns anchor, near, far, and the extras.
 

@@ -78,6 +78,14 @@ class Embedder(UncertainMap, ScikitEstimator):
     def fit(self, X: Any, y: Any = None) -> "Embedder":
         """Find the map; ``y`` says how the rows were answered, see :func:`answered`."""
 
+    def _again(self, triplets: Triplets, *, lapses: bool = True) -> Any:
+        """Fit to other answers about the same items, or other weights of them, from this map.
+
+        Nothing is chosen anew. Without ``lapses`` no answer is taken for a guess: weights say how
+        likely each is one.
+        """
+        return clone(self).fit(triplets)
+
     def _prepare(self, X: Any, y: Any, device: Any = None) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""
         n_components = self._most_components()

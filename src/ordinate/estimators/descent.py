@@ -35,6 +35,7 @@ from ordinate.algorithms.starts import (
     race_on_sample,
 )
 from ordinate.data.labels import places
+from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
 from ordinate.files.inputs import over_labels
@@ -143,6 +144,14 @@ class GradientEmbedder(Embedder):
 
     def _like_this(self, random_state: Any) -> Embedder:
         return super()._like_this(random_state).set_params(init=self.embedding_, n_init=1)
+
+    def _again(self, triplets: Triplets, *, lapses: bool = True) -> Any:
+        """Fit to other answers, from this map alone."""
+        own = {"init": self.init, "n_init": self.n_init}
+        model = clone(self).set_params(init=self.embedding_, n_init=1)
+        if not lapses and "lapse" in self.get_params():
+            model.set_params(lapse=0.0)
+        return model.fit(triplets).set_params(**own)
 
     def _store(self, triplets: Any) -> TripletStore:
         single = self.device_ != TORCH_CPU and self.tol >= SINGLE

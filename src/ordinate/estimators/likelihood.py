@@ -77,9 +77,25 @@ class LikelihoodEmbedder(UncertainEmbedder):
         """
         check_is_fitted(self, "embedding_")
         self._warn_of_cut_answers(X)
-        anchor, one, other = over_labels(X, self.items_).rows.T
+        rows = over_labels(X, self.items_).rows
+        first = self._probability(rows, self._loss(self.embedding_.shape[1]))
+        return np.column_stack([1 - first, first])
+
+    def _probability(self, rows: np.ndarray, loss: Loss) -> np.ndarray:
+        """Probability (m,) that rows are answered as they stand, by the map and a loss."""
+        anchor, one, other = rows.T
         points = self.embedding_
         near, far = pair_distances(points, anchor, one), pair_distances(points, anchor, other)
-        first = self._loss(points.shape[1]).probability(near, far)
-        first = np.where(np.isnan(first), 0.5, first)
-        return np.column_stack([1 - first, first])
+        first = loss.probability(near, far)
+        return np.where(np.isnan(first), 0.5, first)
+
+
+def check_likelihood(estimator: Any) -> LikelihoodEmbedder:
+    """Return an estimator that can judge participants, or raise."""
+    if not isinstance(estimator, LikelihoodEmbedder):
+        raise ValueError(
+            "participants are judged by how likely their answers are, so that estimator must be "
+            "one with probabilities: OrdinalEmbedding, STE, TSTE, CKL or PowerEmbedding; got "
+            f"{estimator!r}"
+        )
+    return estimator

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base import progress
@@ -101,6 +102,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         a file, those of a sample.
     sample_ : str
         What the sample was, in words; empty where all answers took part.
+    scale_ : float
+        What the map that was made is multiplied by, for answers to follow its distances so.
     loss_, history_, n_iter_, n_passes_, converged_, device_, init_
         Of the last fit, as of :class:`STE`.
 
@@ -178,17 +181,36 @@ class OrdinalEmbedding(LikelihoodEmbedder):
                 tried.fit(triplets)
         tries[-1].fit(triplets)
         best = min(tries, key=lambda tried: tried.history_[-1])
-        for name, value in vars(best).items():
-            if name.endswith("_") and name not in ("items_", "device_"):
-                setattr(self, name, value)
         if len(triplets) >= MANY_MORE * len(sample):
             drawn = store_of(sample, self.backend, self.device_)
             points = beside(drawn.counts, np.nan_to_num(best.embedding_))
             response = fit_response([(drawn, points)], chosen.loss)
+        self._take(best, response.scale)
         self.power_, self.slope_, self.lapse_ = response.loss.shape
-        self.scale_ = response.scale
-        self.embedding_ = self.scale_ * best.embedding_
         return self
+
+    def _take(self, made: PowerEmbedding, scale: float) -> None:
+        """Take over what a fit found; the map in the scale that answers follow."""
+        for name, value in vars(made).items():
+            if name.endswith("_") and name not in ("items_", "device_"):
+                setattr(self, name, value)
+        self.scale_ = scale
+        self.embedding_ = scale * made.embedding_
+
+    def _again(self, triplets: Triplets, *, lapses: bool = True) -> "OrdinalEmbedding":
+        """Fit to other answers, from this map, by what was chosen before."""
+        model = clone(self)
+        for name, value in vars(self).items():
+            if name.endswith("_"):
+                setattr(model, name, value)
+        if not lapses:
+            model.maker_, model.lapse_ = {**self.maker_, "lapse": 0.0}, 0.0
+        model._prepare(triplets, None, self.device)
+        options = {"callback": self.callback, "random_state": 0, **model.maker_}
+        model._take(
+            model._maker(init=self.embedding_ / self.scale_, **options).fit(triplets), self.scale_
+        )
+        return model
 
     def _like_this(self, random_state: Any) -> Embedder:
         made = self.embedding_ / self.scale_

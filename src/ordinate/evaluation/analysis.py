@@ -24,13 +24,14 @@ class Analysis(NamedTuple):
     Attributes
     ----------
     model : Embedder
-        Fitted to all triplets.
+        Fitted to all triplets; to the weighed ones, if participants were weighed.
     held_out : HeldOut or None
     triplets_per_item : ndarray of int, shape (n_items,)
     accuracy_per_item : ndarray, shape (n_items,)
         Of the held-out triplets that an item occurs in; NaN where there are none.
     participants : list of dict
-        Keys participant, triplets, accuracy; empty where participants are unknown.
+        Keys participant, triplets, accuracy, and those of :class:`.Participants` where these were
+        weighed; empty where participants are unknown.
     warnings : list of str
         What the fit warned of.
     problems : list of Problem
@@ -79,12 +80,20 @@ def analyse(
     )
     tell("the map of all answers")
     model, warned = _fit(estimator, triplets)
+    people = _per_participant(predicted, triplets)
+    weighed = getattr(model, "participants_", None)
+    if weighed is not None:
+        model = cast(Any, model).estimator_
+        people = [
+            found | {name: value for name, value in person.items() if value == value}
+            for found, person in zip(weighed.rows(), people, strict=True)
+        ]
     return Analysis(
         model,
         held_out,
         np.bincount(triplets.rows.ravel(), minlength=triplets.n_items),
         _per_item(predicted, triplets),
-        _per_participant(predicted, triplets),
+        people,
         warned,
         [] if held_out is None else held_out.problems(),
     )

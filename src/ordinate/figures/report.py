@@ -87,7 +87,8 @@ def html_report(
         The column that they are coloured by at first, or "accuracy" or "triplets"; by default the
         first of `columns` with numbers or at most twelve different words.
     participants : iterable of mappings, optional
-        With keys ``participant``, ``triplets`` and ``accuracy``.
+        With keys ``participant``, ``triplets`` and ``accuracy``; ``lapse``, ``weight`` and
+        ``verdict`` are shown where known.
     history : sequence of float, optional
         The loss after each iteration.
     summary : iterable of (name, value, note), optional
@@ -243,8 +244,10 @@ def _participant(person: Mapping[str, Any]) -> dict[str, Any]:
             "each participant needs the keys participant, triplets and accuracy; "
             f"{sorted(missing)} missing in {dict(person)}"
         )
-    numbers = {key: _number(person[key]) for key in ("triplets", "accuracy")}
-    return {"participant": str(person["participant"]), **numbers}
+    known = [key for key in ("triplets", "accuracy", "lapse", "weight") if key in person]
+    found = {"participant": str(person["participant"])}
+    found |= {key: str(person[key]) for key in ("verdict",) if key in person}
+    return found | {key: _number(person[key]) for key in known}
 
 
 def _held_out(held_out: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,11 @@ class Loss(NamedTuple):
         return (*self.link_shape, *self.penalty_shape)
 
     @property
+    def without_lapses(self) -> "Loss":
+        """The same of people who never answer at random: the only shape number of penalties."""
+        return self._replace(penalty_shape=tuple(0.0 for _ in self.penalty_shape))
+
+    @property
     def at_one_point(self) -> float:
         """What any triplet costs in a map that has all items in one place."""
         return float(self.penalty.value(np.array(self.margin), *self.penalty_shape))

@@ -4,6 +4,7 @@ import json
 import platform
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
+from ordinate.estimators.differences import IndividualDifferences
 from ordinate.estimators.saving import known_covariance, standard_errors, write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
@@ -26,6 +28,7 @@ from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.plotting import plot_map, save
 from ordinate.figures.report import html_report
 from ordinate.files.maps import write_map
+from ordinate.study.people import draw_people, in_words, judged, write_people
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
 
@@ -52,6 +55,8 @@ class Story(NamedTuple):
     command : str
     more : dict
         What else was found: records by name, each with a ``sentence``.
+    differences : IndividualDifferences or None
+        What was found about axes of the participants' own, where that was asked.
     """
 
     title: str
@@ -65,6 +70,7 @@ class Story(NamedTuple):
     seconds: dict[str, float]
     command: str
     more: Mapping[str, Any] = MappingProxyType({})
+    differences: IndividualDifferences | None = None
 
 
 class Appearance(NamedTuple):
@@ -121,6 +127,11 @@ def write_run(
     more = columns | named | dict(appearance.columns)
     write_map(folder / "embedding.csv", labels, model.embedding_, more, defuse=defuse)
     write_model(folder / "model.json", model, known)
+    differing = story.differences is not None and story.differences.helps
+    if judged(analysis.participants) or differing:
+        write_people(folder, analysis.participants, defuse=defuse)
+    if story.differences is not None and differing:
+        write_map(folder / "axes.csv", labels, story.differences.embedding, {}, defuse=defuse)
     write_json(folder / "run.json", describe(analysis, story))
 
     def draw(appearance: Appearance) -> None:
@@ -147,6 +158,9 @@ def write_run(
         save(figure, folder / "dimensions.svg")
 
     shown: dict[str, Callable[[Appearance], None]] = {"figure": draw, "report": report}
+    if judged(analysis.participants):
+        people = partial(draw_people, folder, analysis.participants)
+        shown = {"figure of participants": lambda _: people(), **shown}
     if _dimension(model) is not None:
         shown = {"figure of dimensions": draw_dimensions, **shown}
     unwritten = []
@@ -226,6 +240,8 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "choice": _choice(model),
         "held_out": None if held_out is None else as_plain(held_out),
         "uncertainty": None if (sure := _sureness(model)) is None else sure.as_dict(),
+        "participants": _people(analysis.participants),
+        "individual_differences": story.differences and story.differences.as_dict(),
         "result": result,
         **story.more,
         "warnings": analysis.warnings,
@@ -256,6 +272,14 @@ def _sureness(model: Any) -> Sureness | None:
 def _shown(model: Any) -> Any:
     """What is drawn: the model, or its map alone where it is not known how sure that is."""
     return model if "_covariance" in vars(model) else model.embedding_
+
+
+def _people(people: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """How participants answer, where that was asked; ``participants.csv`` has each of them."""
+    if not judged(people):
+        return None
+    out = [person["participant"] for person in people if person["left_out"]]
+    return {"told": in_words(people), "n_participants": len(people), "left_out": out}
 
 
 def _dimension(model: Any) -> DimensionChoice | None:
@@ -292,6 +316,7 @@ def _page(
         **_chosen(analysis.model, ceiling),
         **_by_dimension(analysis.model),
         **{name: record["sentence"] for name, record in story.more.items()},
+        **({} if story.differences is None else {"participants' axes": str(story.differences)}),
         **{f"setting: {name}": value for name, value in story.settings.items()},
         **{f"input: {name}": value for name, value in story.source.items()},
         **{f"dropped {k}": note for k, note in enumerate(story.notes, start=1)},

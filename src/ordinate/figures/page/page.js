@@ -109,12 +109,21 @@ function sureSection() {
 function participantsSection() {
   const people = data.participants;
   if (!people.length) return;
-  const list = table([
+  const columns = [
     { name: "participant", value: (k) => people[k].participant, text: (k) => people[k].participant },
     { name: `accuracy (${LEVELS})`, value: (k) => people[k].accuracy, text: (k) => percent(people[k].accuracy), isNumber: true },
     { name: "triplets", value: (k) => people[k].triplets, text: (k) => count(people[k].triplets), isNumber: true },
-  ], people.length, `Share of a participant's triplets that the map agrees with. Near 50%, the answers may be guesses.${ABOUT_CEILING}`, 1, 20);
-  section("participants", "Accuracy per participant", el("div", { className: "side" }, list, histogram(people.map((person) => person.accuracy), "participants")));
+  ];
+  const isWeighed = "verdict" in people[0];
+  if (isWeighed) {
+    columns.push({ name: "lapse rate", value: (k) => people[k].lapse, text: (k) => percent(people[k].lapse), isNumber: true });
+    columns.push({ name: "weight", value: (k) => people[k].weight, text: (k) => percent(people[k].weight), isNumber: true });
+    columns.push({ name: "verdict", value: (k) => people[k].verdict, text: (k) => people[k].verdict });
+  }
+  const told = "Share of a participant's triplets that the map agrees with. Near 50%, the answers may be guesses." + ABOUT_CEILING + (isWeighed ? " The lapse rate is the estimated share of guesses; the weight is what an answer counts in the map." : "");
+  const list = table(columns, people.length, told, 1, 20);
+  const chart = histogram(people.map((person) => person.accuracy), "participants");
+  section("participants", "Accuracy per participant", ...(isWeighed ? [chart, list] : [el("div", { className: "side" }, list, chart)]));
 }
 
 function problemNode(tag, [severity, message, remedy]) {

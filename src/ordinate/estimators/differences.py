@@ -1,0 +1,169 @@
+"""Whether participants stretch the axes of a common map, judged by answers not seen."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from ordinate._base.checks import random_generator
+from ordinate.algorithms.participants import Rows
+from ordinate.algorithms.stretching import OWN, Seen, Stretched, turned
+from ordinate.data.folds import shuffled_folds
+from ordinate.data.triplets import Triplets
+from ordinate.estimators.likelihood import check_likelihood
+from ordinate.files.inputs import as_triplets
+
+FOLDS = 5
+TURNS = 2  # starts whose axes are turned at random, beside the map's own
+SURE = 2.0  # standard errors
+
+
+class IndividualDifferences(NamedTuple):
+    """A common map whose axes participants stretch, and whether that predicts their answers.
+
+    Attributes
+    ----------
+    participant : ndarray, shape (p,)
+    weights : ndarray, shape (p, d)
+        What squared differences along each axis count for each participant; 1 on average.
+    embedding : ndarray, shape (n, d)
+        The common map, along the axes that are stretched, the longest first. Unlike those of other
+        maps, these axes have a meaning: turned, it would be another map.
+    items : ndarray, shape (n,)
+    gain, error : float
+        By how much axes of their own raise the log-likelihood of an unseen answer above that of
+        a clarity of their own, one number for all axes; and its standard error.
+    clarity_gain, clarity_error : float
+        The same of a clarity of their own, above nothing of their own.
+    """
+
+    participant: np.ndarray
+    weights: np.ndarray
+    embedding: np.ndarray
+    items: np.ndarray
+    gain: float
+    error: float
+    clarity_gain: float
+    clarity_error: float
+
+    @property
+    def helps(self) -> bool:
+        """Whether unseen answers are predicted better with axes of their own."""
+        return self.gain > SURE * self.error
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what was found, without the map and the weights, as plain values for JSON."""
+        numbers = ("gain", "error", "clarity_gain", "clarity_error")
+        found = {name: getattr(self, name) for name in numbers}
+        return {"told": str(self), "helps": bool(self.helps), **found}
+
+    def __str__(self) -> str:
+        better = "better" if self.helps else "no better"
+        clarity = "better" if self.clarity_gain > SURE * self.clarity_error else "no better"
+        return (
+            f"the participants' answers are predicted {better} with axes of their own "
+            f"({self.gain:+.4f} ± {self.error:.4f} in log-likelihood per unseen answer), and "
+            f"{clarity} with a clarity of their own ({self.clarity_gain:+.4f} ± "
+            f"{self.clarity_error:.4f})"
+        )
+
+
+def individual_differences(
+    estimator: Any, triplets: Any, *, random_state: Any = 0
+) -> IndividualDifferences:
+    """Fit a common map whose axes each participant stretches, and test whether that helps.
+
+    The squared distance of two items for participant p is ``sum_k w_pk (x_ik - x_jk)^2``. Weights
+    are drawn to 1, the more so the fewer answers a participant gave. Someone whose answers are
+    clear has large weights on all axes: what is tested is whether weights that differ between axes
+    predict unseen answers better than one number for all axes, paired by answer.
+
+    Parameters
+    ----------
+    estimator : estimator with probabilities
+        What makes the common map to begin with, and says how answers follow distances. One that is
+        fitted to the same items is used as it is.
+    triplets : triplets in any form, which say who answered
+    random_state : int, Generator or None
+        For dealing answers into parts, and turning starts.
+
+    Returns
+    -------
+    IndividualDifferences
+
+    Examples
+    --------
+    >>> from ordinate import STE, Triplets, individual_differences, sample_points, sample_triplets
+    >>> rows = sample_triplets(sample_points(15, random_state=0), 2000, random_state=0).rows
+    >>> triplets = Triplets(rows, participant=[row % 4 for row in range(2000)])
+    >>> found = individual_differences(STE(random_state=0), triplets)
+    >>> found.helps
+    False
+    """
+    triplets = as_triplets(triplets)
+    people = Rows.of(triplets)
+    check_likelihood(estimator)
+    if len(people.labels) < 2:
+        raise ValueError("individual differences need answers of at least two participants")
+    generator = random_generator(random_state)
+    model = estimator if hasattr(estimator, "embedding_") else clone(estimator).fit(triplets)
+    if not np.array_equal(model.items_, triplets.items):
+        raise ValueError("the estimator is fitted to other items: give one that is not fitted")
+    start = np.nan_to_num(model.embedding_)
+    if start.shape[1] < 2:
+        raise ValueError(
+            "a map in one dimension has no axes that could differ: take two dimensions or more"
+        )
+    loss = model._loss(start.shape[1])
+    made = getattr(model, "maker_", {"regularization": getattr(model, "regularization", 0.0)})
+    ridge = made["regularization"] / getattr(model, "scale_", 1.0) ** 2
+
+    def seen(rows: Any) -> Seen:
+        return Seen(triplets[rows], people.who[rows], len(people.labels), loss, ridge)
+
+    starts = turned(start, TURNS, generator)
+    best = _longest_first(_best(seen(slice(None)), starts, "axes"))
+    gains = _gains(seen, starts, triplets, people, generator)
+    embedding = np.where(np.isnan(model.embedding_), np.nan, best.points)
+    return IndividualDifferences(
+        people.labels, best.weights, embedding, model.items_, *gains[1], *gains[0]
+    )
+
+
+def _best(seen: Seen, starts: list[np.ndarray], own: str) -> Stretched:
+    """The best of fits from starts whose axes differ, where that makes a difference."""
+    tries = [seen.fit(start, own) for start in (starts if own == "axes" else starts[:1])]
+    return min(tries, key=lambda tried: tried.value)
+
+
+def _gains(
+    seen: Callable[[Any], Seen],
+    starts: list[np.ndarray],
+    triplets: Triplets,
+    people: Rows,
+    generator: np.random.Generator,
+) -> list[tuple[float, float]]:
+    """What clarity, and then axes, of their own add to the log-likelihood of unseen answers.
+
+    Means over answers, with standard errors.
+    """
+    groups = triplets.groups("answer")
+    fold = shuffled_folds(groups, np.full(FOLDS, 1 / FOLDS), generator)
+    found = np.empty((3, len(triplets)))
+    for k in range(FOLDS):
+        train, test = seen(fold != k), fold == k
+        for row, own in enumerate(OWN):
+            fitted = _best(train, starts, own)
+            found[row, test] = fitted.log_likelihood(triplets[test], people.who[test], train.loss)
+    gains = []
+    for more in np.diff(found, axis=0):
+        by_answer = np.bincount(people.answer, people.weight * more)
+        mean = by_answer.mean()
+        gains.append((float(mean), float(by_answer.std(ddof=1) / np.sqrt(len(by_answer)))))
+    return gains
+
+
+def _longest_first(found: Stretched) -> Stretched:
+    order = np.argsort(-(found.points**2).sum(axis=0), kind="stable")
+    return found._replace(points=found.points[:, order], weights=found.weights[:, order])
