@@ -85,7 +85,7 @@ def test_one_start_where_it_is_asked_for_or_many_cost_much(data, capsys):
     points, triplets = data
     STE(init="spectral", random_state=0, verbose=1).fit(triplets)
     STE(init=points, verbose=1).fit(triplets)
-    _, many = uniform_data(n=1200, m=500_000)
+    _, many = uniform_data(n=2100, m=500_000)
     STE(random_state=0, verbose=1).fit(many)
     assert "best start" not in capsys.readouterr().err
 
