@@ -13,14 +13,16 @@ from ordinate._base.messages import some
 from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.scaling import principal_axes
-from ordinate.estimators.base import Embedder
+from ordinate.data.triplets import Triplets
+from ordinate.estimators.placing import PlacingEmbedder, PlacingTerms
+from ordinate.kernels import losses
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
 LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
 ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
 
-class LOE(Embedder):
+class LOE(PlacingEmbedder):
     """Landmark ordinal embedding: a map from comparisons with landmarks, in linear time.
 
     Ranks all items by their distance to each landmark, from noisy comparisons, and finds the map
@@ -165,6 +167,13 @@ class LOE(Embedder):
         )
         self._warn(triplets)
         return self
+
+    def _placing_terms(self) -> PlacingTerms:
+        return PlacingTerms(losses.get({"btl": "ste", "thurstone": "probit"}[self.noise]))
+
+    def _continue(self, triplets: Triplets, start: np.ndarray) -> None:
+        """Fit anew: that takes about two passes, and no start would save any."""
+        self.fit(triplets)
 
     def _warn(self, triplets: Any) -> None:
         """Say what was left out or went wrong."""

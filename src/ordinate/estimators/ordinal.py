@@ -18,6 +18,7 @@ from ordinate.data.folds import shuffled_folds
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.estimators.placing import PlacingEmbedder, PlacingTerms
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss, power_family
 from ordinate.passes import store_of
@@ -26,10 +27,11 @@ MOST_ROWS = 300_000  # beyond, a sample of the answers chooses
 FOLDS = 5  # of the answers that choose, one in so many judges the maps of the others
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
 SHOWN = 2  # dimensions of a map, where answers are too few to choose them
+GROWN = 1.5  # times as many triplets as when the choice was made: it is made again
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
 
 
-class OrdinalEmbedding(LikelihoodEmbedder):
+class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
     """The map that predicts unseen answers best, without a choice to make.
 
     People differ in how they compare: some compare distances, some their ratios, and all answer at
@@ -80,6 +82,11 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         many looks a little better here than it is: for a fair estimate, hold out answers.
     n_chosen_by_ : int
         Triplets that took part in the choice.
+    n_triplets_when_chosen_ : int
+        All triplets that there were then. `partial_fit` keeps to the choice until there are 1.5
+        times as many; then it is made again.
+    scale_ : float
+        The map is so many times the one that the maker made.
     loss_, history_, n_iter_, n_passes_, converged_, device_, init_
         Of the last fit, as of :class:`STE`.
 
@@ -154,12 +161,36 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             warnings.simplefilter("ignore")
             tries[0].fit(triplets)
         tries[1].fit(triplets)
-        best = min(tries, key=lambda tried: tried.history_[-1])
-        for name, value in vars(best).items():
+        self.n_triplets_when_chosen_, self.scale_ = len(triplets), response.scale
+        self._take(min(tries, key=lambda tried: tried.history_[-1]))
+        return self
+
+    def _take(self, made: PowerEmbedding) -> None:
+        """Take over what the maker of the map has found."""
+        for name, value in vars(made).items():
             if name.endswith("_") and name not in ("items_", "device_"):
                 setattr(self, name, value)
-        self.embedding_ = response.scale * best.embedding_
-        return self
+        self.embedding_ = self.scale_ * made.embedding_
+
+    def _placing_terms(self) -> PlacingTerms:
+        maker = self.maker_
+        loss = power_family(maker["power"], maker["slope"], maker["lapse"])
+        return PlacingTerms(loss, maker["regularization"], self.scale_)
+
+    def _continue(self, triplets: Triplets, start: np.ndarray) -> None:
+        """Fit with what was chosen; choose again where answers have become many more."""
+        if len(triplets) > GROWN * self.n_triplets_when_chosen_:
+            self._say(
+                f"{len(triplets):,} triplets, after {self.n_triplets_when_chosen_:,} when power, "
+                "slope and ridge were chosen: they are chosen again"
+            )
+            self.fit(triplets)
+            return
+        self._say("power, slope and ridge stay as they were chosen")
+        made = self._maker(callback=self.callback, **self.maker_)
+        made._prepare(triplets, None, self.device)
+        made._continue(triplets, start / self.scale_)
+        self._take(made)
 
     def response_intervals(self, X: Any, *, level: float = 0.95) -> dict[str, Interval]:
         """Intervals of the numbers that say how people answer, from all answers.
