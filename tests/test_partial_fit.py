@@ -42,7 +42,7 @@ def test_a_stream_of_answers_ends_where_a_fit_to_all_does(model, triplets):
     """Within the statistical error that ``tol`` allows; in far fewer passes."""
     full = clone(model).fit(triplets)
     streamed = clone(model)
-    for part in np.array_split(np.arange(len(triplets)), 4):
+    for part in np.split(np.arange(len(triplets)), [9000, 10_000, 11_000]):
         assert streamed.partial_fit(triplets[part]) is streamed
     n_coordinates = full.embedding_.size
     allowed = 10 * model.tol * n_coordinates / len(triplets)
@@ -51,6 +51,24 @@ def test_a_stream_of_answers_ends_where_a_fit_to_all_does(model, triplets):
     assert streamed.n_passes_ < full.n_passes_ / 2
     assert streamed.converged_
     assert streamed.init_.name == "the map so far"
+    assert len(streamed.starts_) == 1
+
+
+def test_starts_race_again_once_answers_have_grown(triplets, capsys):
+    """A few answers may have led to a poor optimum, which later ones must be able to leave."""
+    model = TSTE(random_state=0, verbose=1).fit(triplets[:3000])
+    model.partial_fit(triplets[3000:4000])
+    assert (len(model.starts_), model.n_triplets_at_fit_) == (1, 3000)
+    capsys.readouterr()
+    model.partial_fit(triplets[4000:])
+    assert "12,000 triplets, 3,000 when the map was last fitted" in capsys.readouterr().err
+    assert model.n_triplets_at_fit_ == 12_000
+    assert len(model.starts_) > 1
+    assert "the map so far" in {end.name for end in model.starts_}
+    full = TSTE(random_state=0).fit(triplets)
+    assert model.loss_ <= full.loss_ + 1e-4
+    given = TSTE(init="spectral", random_state=0).fit(triplets[:3000])
+    assert len(given.partial_fit(triplets[3000:]).starts_) == 1
 
 
 @pytest.mark.parametrize("model", [GNMDS(random_state=0), SOE(random_state=0)], ids=str)
@@ -131,7 +149,7 @@ def test_a_model_without_its_answers_says_what_to_do(triplets, tmp_path):
         again.partial_fit(triplets[9000:], triplets_so_far=triplets[:9000])
         assert again.loss_ == pytest.approx(STE(random_state=0).fit(triplets).loss_, abs=1e-4)
         again.partial_fit(triplets[:1])  # once is enough
-    with pytest.raises(ValueError, match="not among those of the fit: 41"):
+    with pytest.raises(ValueError, match="not among those of the fit: 40, 41"):
         model.partial_fit(triplets[9000:], triplets_so_far=[[41, 1, 2]])
     with pytest.raises(ValueError, match="not fitted"):
         STE().partial_fit(triplets, triplets_so_far=triplets)
@@ -139,7 +157,7 @@ def test_a_model_without_its_answers_says_what_to_do(triplets, tmp_path):
 
 def test_a_streamed_file_cannot_be_added_to(triplets, tmp_path):
     ordinate.ondisk.write([triplets], tmp_path / "rows")
-    stored = ordinate.open_triplets(tmp_path / "rows", memory_limit="1MB")
+    stored = ordinate.open_triplets(tmp_path / "rows", memory_limit="1kB")
     assert not stored.fits
     model = STE(random_state=0, n_init=1).fit(stored)
     with pytest.raises(ValueError, match="streamed stays in its file"):
@@ -175,13 +193,13 @@ def test_what_was_chosen_stays_until_answers_have_grown(triplets, capsys):
     assert "stay as they were chosen" in capsys.readouterr().err
     assert model.maker_ is chosen
     assert model.power_ == power
-    assert model.n_triplets_when_chosen_ == 4000
+    assert model.n_triplets_at_fit_ == 4000
     made = PowerEmbedding(**chosen, random_state=0).fit(triplets[:5000])
     assert model.history_[-1] == pytest.approx(made.history_[-1], abs=1e-4)
     assert procrustes_error(model.embedding_, model.scale_ * made.embedding_, relative=True) < 0.05
     model.partial_fit(triplets[5000:7000])
-    assert "7,000 triplets, after 4,000 when" in capsys.readouterr().err
-    assert model.n_triplets_when_chosen_ == 7000
+    assert "7,000 triplets, 4,000 when" in capsys.readouterr().err
+    assert model.n_triplets_at_fit_ == 7000
     model.verbose = 0
     again = OrdinalEmbedding(random_state=0).fit(triplets[:7000])
     assert (model.embedding_ == again.embedding_).all()

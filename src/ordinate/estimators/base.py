@@ -58,6 +58,7 @@ class Embedder(ScikitEstimator, ABC):
     embedding_: np.ndarray
     items_: np.ndarray
     n_features_in_: int
+    n_triplets_at_fit_: int
     converged_: bool
     device_: str
     loss_: float
@@ -90,6 +91,7 @@ class Embedder(ScikitEstimator, ABC):
         self.items_ = triplets.items
         # Kept if it is a part of a table, to tell whether answers judged later were cut in two.
         self._fitted_to = X if isinstance(X, Triplets) and X._places is not None else None
+        self.n_triplets_at_fit_ = len(triplets)
         self._fitted_triplets = triplets if isinstance(triplets, Triplets) else None
         return triplets, n_components
 

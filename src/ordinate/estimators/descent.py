@@ -101,7 +101,7 @@ class GradientEmbedder(PlacingEmbedder):
             if not on_host(first.points).any():  # no step leads away from one place
                 self._say(f"the {first.name} start has all items in one place: a random one")
                 first = _random(store, n_components, generator)
-            if self.n_init == "auto" and isinstance(self.init, str) and self.init == "auto":
+            if self._races:
                 start, found = self._race(store, loss, first, generator, options)
             else:
                 start, found = self._try_all(store, loss, first, generator, options)
@@ -110,18 +110,27 @@ class GradientEmbedder(PlacingEmbedder):
         self._keep(store, loss, start, found, options, began)
         return self
 
-    def _continue(self, triplets: Triplets, start: np.ndarray) -> None:
-        """Descend from a map of the right scale."""
+    def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
+        """Descend from the map so far, which races with other starts again where a fit would."""
         loss, options = self._loss(start.shape[1]), self._options()
         began = time.perf_counter()
         store = self._checked_store(triplets, start.shape[1])
         first = Start("the map so far", self._given(start, start.shape[1]))
-        descend = SOLVERS["blocks" if self.solver == "auto" else self.solver]
         with single_threaded_blas():
-            points = beside(store.counts, first.points)
-            found = descend(store, loss, points, watch=self._make_watch(store), **options)
-        self.starts_ = endings([first.name], [found])
-        self._keep(store, loss, first, found, options, began)
+            if afresh and self._races:
+                generator = random_generator(self.random_state).spawn(1)[0]
+                best, found = self._race(store, loss, first, generator, options)
+            else:
+                best, solver = first, "blocks" if self.solver == "auto" else self.solver
+                points, watch = beside(store.counts, first.points), self._make_watch(store)
+                found = SOLVERS[solver](store, loss, points, watch=watch, **options)
+                self.starts_ = endings([first.name], [found])
+        self._keep(store, loss, best, found, options, began)
+
+    @property
+    def _races(self) -> bool:
+        """Whether several starts may race: none in particular was asked for."""
+        return self.n_init == "auto" and isinstance(self.init, str) and self.init == "auto"
 
     def _placing_terms(self) -> PlacingTerms:
         return PlacingTerms(self._loss(self.embedding_.shape[1]), self.regularization)

@@ -171,7 +171,7 @@ class LOE(PlacingEmbedder):
     def _placing_terms(self) -> PlacingTerms:
         return PlacingTerms(losses.get({"btl": "ste", "thurstone": "probit"}[self.noise]))
 
-    def _continue(self, triplets: Triplets, start: np.ndarray) -> None:
+    def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
         """Fit anew: that takes about two passes, and no start would save any."""
         self.fit(triplets)
 

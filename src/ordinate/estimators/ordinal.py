@@ -27,7 +27,6 @@ MOST_ROWS = 300_000  # beyond, a sample of the answers chooses
 FOLDS = 5  # of the answers that choose, one in so many judges the maps of the others
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
 SHOWN = 2  # dimensions of a map, where answers are too few to choose them
-GROWN = 1.5  # times as many triplets as when the choice was made: it is made again
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
 
 
@@ -82,7 +81,7 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
         many looks a little better here than it is: for a fair estimate, hold out answers.
     n_chosen_by_ : int
         Triplets that took part in the choice.
-    n_triplets_when_chosen_ : int
+    n_triplets_at_fit_ : int
         All triplets that there were then. `partial_fit` keeps to the choice until there are 1.5
         times as many; then it is made again.
     scale_ : float
@@ -161,14 +160,14 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
             warnings.simplefilter("ignore")
             tries[0].fit(triplets)
         tries[1].fit(triplets)
-        self.n_triplets_when_chosen_, self.scale_ = len(triplets), response.scale
+        self.scale_ = response.scale
         self._take(min(tries, key=lambda tried: tried.history_[-1]))
         return self
 
     def _take(self, made: PowerEmbedding) -> None:
         """Take over what the maker of the map has found."""
         for name, value in vars(made).items():
-            if name.endswith("_") and name not in ("items_", "device_"):
+            if name.endswith("_") and name not in ("items_", "device_", "n_triplets_at_fit_"):
                 setattr(self, name, value)
         self.embedding_ = self.scale_ * made.embedding_
 
@@ -177,19 +176,15 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
         loss = power_family(maker["power"], maker["slope"], maker["lapse"])
         return PlacingTerms(loss, maker["regularization"], self.scale_)
 
-    def _continue(self, triplets: Triplets, start: np.ndarray) -> None:
-        """Fit with what was chosen; choose again where answers have become many more."""
-        if len(triplets) > GROWN * self.n_triplets_when_chosen_:
-            self._say(
-                f"{len(triplets):,} triplets, after {self.n_triplets_when_chosen_:,} when power, "
-                "slope and ridge were chosen: they are chosen again"
-            )
+    def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
+        """Fit with what was chosen, or choose again."""
+        if afresh:
             self.fit(triplets)
             return
         self._say("power, slope and ridge stay as they were chosen")
         made = self._maker(callback=self.callback, **self.maker_)
         made._prepare(triplets, None, self.device)
-        made._continue(triplets, start / self.scale_)
+        made._continue(triplets, start / self.scale_, afresh)
         self._take(made)
 
     def response_intervals(self, X: Any, *, level: float = 0.95) -> dict[str, Interval]:

@@ -17,6 +17,8 @@ from ordinate.estimators.base import Embedder, answered
 from ordinate.files.inputs import beyond_labels
 from ordinate.kernels.losses import Loss
 
+GROWN = 1.5  # times as many triplets as at the last fit from scratch, and there is another
+
 
 class Placed(NamedTuple):
     """Places of new items on a map: what :meth:`PlacingEmbedder.place` returns.
@@ -69,10 +71,11 @@ class PlacingEmbedder(Embedder):
         """Return what the fit minimised, as far as one item is concerned."""
 
     @abstractmethod
-    def _continue(self, triplets: Triplets, start: np.ndarray) -> None:
+    def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
         """Fit all triplets from a map (n, d) that is nearly right, NaN for items without a place.
 
-        `_prepare` has been called.
+        If ``afresh``, triplets have become so many more that what the first of them decided, such
+        as the start that won, is to be decided again. `_prepare` has been called.
         """
 
     def place(self, X: Any, y: Any = None) -> Placed:
@@ -233,8 +236,9 @@ class PlacingEmbedder(Embedder):
         """Take more answers: the map of all answers so far, from where it is.
 
         New items are placed first, and then all items move, to the same loss, ridge and accuracy
-        as a fit to all answers at once would, but from a start that is nearly right. Without a
-        fit, this is one.
+        as in a fit to all answers at once, but from a start that is nearly right. What a fit
+        decides before, such as the best of many starts, is decided again once there are more than
+        1.5 times as many triplets as at the last time. Without a fit, this is one.
 
         Parameters
         ----------
@@ -279,7 +283,15 @@ class PlacingEmbedder(Embedder):
                 start[added] = self._place(new, stacklevel=2).points
         grown = copy(self)  # an interruption leaves the model as it was
         triplets, _ = grown._prepare(_joined(old, new), None, getattr(self, "device", None))
-        grown._continue(triplets, start)
+        afresh = len(triplets) > GROWN * self.n_triplets_at_fit_
+        if afresh:
+            self._say(
+                f"{len(triplets):,} triplets, {self.n_triplets_at_fit_:,} when the map was last "
+                "fitted from scratch: what was decided then is decided again"
+            )
+        else:
+            grown.n_triplets_at_fit_ = self.n_triplets_at_fit_
+        grown._continue(triplets, start, afresh)
         vars(self).update(vars(grown))
         return self
 
