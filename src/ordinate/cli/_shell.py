@@ -225,12 +225,21 @@ def answer_json(record: Mapping[str, Any], indent: int | None = 2) -> None:
 
 
 @contextmanager
-def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
-    """Say warnings of Python in a line each."""
+def warnings_told(told: list[str]) -> Iterator[None]:
+    """Add warnings of Python to a list, each once, in the words of this place."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
-    for message in dict.fromkeys(_said(each.message) for each in caught):
+    told += dict.fromkeys(_said(each.message) for each in caught)
+
+
+@contextmanager
+def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
+    """Say warnings of Python in a line each."""
+    told: list[str] = []
+    with warnings_told(told):
+        yield
+    for message in told:
         say(f"note: {message}", quiet)
 
 
