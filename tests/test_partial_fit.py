@@ -156,8 +156,8 @@ def test_a_model_without_its_answers_says_what_to_do(triplets, tmp_path):
 
 
 def test_a_streamed_file_cannot_be_added_to(triplets, tmp_path):
-    ordinate.ondisk.write([triplets], tmp_path / "rows")
-    stored = ordinate.open_triplets(tmp_path / "rows", memory_limit="1kB")
+    ordinate.ondisk.write([triplets] * 20, tmp_path / "rows")
+    stored = ordinate.open_triplets(tmp_path / "rows", memory_limit="3MB")
     assert not stored.fits
     model = STE(random_state=0, n_init=1).fit(stored)
     with pytest.raises(ValueError, match="streamed stays in its file"):

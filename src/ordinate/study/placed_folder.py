@@ -74,12 +74,19 @@ def _append(
 ) -> None:
     """Write the whole map: columns that one part lacks are empty there."""
     n, k = len(model.items_), len(placed.items)
+    columns = columns | {"new": [True] * k}
+    # A user's own column may have the name of one of ours, which hold no texts.
+    theirs = {
+        f"items_{name}" if name in columns and any(isinstance(v, str) for v in values) else name: (
+            values
+        )
+        for name, values in known.columns.items()
+    }
+    theirs["new"] = [False] * n
     whole: dict[str, Any] = {}
-    for name in dict.fromkeys([*known.columns, *columns]):
-        old = known.columns.get(name, [None] * n)
-        new = columns.get(name, [None] * k)
+    for name in dict.fromkeys([*theirs, *columns]):
+        old, new = theirs.get(name, [None] * n), columns.get(name, [None] * k)
         whole[name] = [*old, *(None if value != value else value for value in new)]
-    whole["new"] = [False] * n + [True] * k
     model.items_ = label_array([*model.items_.tolist(), *placed.items.tolist()])
     points = np.concatenate([model.embedding_, placed.points])
     write_map(folder / "embedding.csv", model.items_, points, whole, defuse=defuse)
