@@ -147,14 +147,14 @@ class PlacingEmbedder(Embedder):
         >>> model = STE(random_state=0).fit(triplets)
         >>> bool((model.transform(triplets) == model.embedding_).all())
         True
-        >>> model.transform([[30, 4, 7], [30, 4, 8], [5, 30, 8]]).shape
+        >>> model.transform([[30, 4, 7], [30, 4, 8], [5, 30, 8]] * 20).shape
         (31, 2)
         """
         check_is_fitted(self, "embedding_")
         triplets, labels, rows = beyond_labels(X, self.items_)
         points = np.full((triplets.n_items, self.embedding_.shape[1]), np.nan)
         points[: len(self.embedding_)] = self.embedding_
-        placed = self._place(triplets, stacklevel=3)
+        placed = self._place(triplets, stacklevel=4)  # scikit-learn wraps this
         points[self._new(triplets)] = placed.points
         return self._framed(np.where(rows[:, None] >= 0, points[rows], np.nan), labels)
 
@@ -319,16 +319,21 @@ def _joined(old: Triplets, new: Triplets) -> Triplets:
 
     Rows without an answer are answers of their own. Participants are kept where all have one.
     """
-    answers = old.answer is not None or new.answer is not None
-    people = old.participant is not None and new.participant is not None
-    tables = [
-        Triplets(
-            table.rows,
-            items=new.items,
-            answer=table.groups("answer") if answers else None,
-            participant=np.asarray(table.participant_labels)[table.participant] if people else None,
-            weight=table.weight,
+    both = (old, new)
+    answer = participant = weight = None
+    if any(table.answer is not None for table in both):
+        first, second = (table.groups("answer") for table in both)
+        answer = np.concatenate([first, 1 + first.max() + second])
+    if all(table.participant is not None for table in both):
+        participant = np.concatenate(
+            [np.asarray(table.participant_labels)[table.participant] for table in both]
         )
-        for table in (old, new)
-    ]
-    return Triplets.concatenate(tables)
+    if any(table.weight is not None for table in both):
+        weight = np.concatenate([np.ones(len(t)) if t.weight is None else t.weight for t in both])
+    return Triplets(
+        np.concatenate([old.rows, new.rows]),
+        items=new.items,
+        answer=answer,
+        participant=participant,
+        weight=weight,
+    )
