@@ -27,7 +27,8 @@ from ordinate import (
     sample_points,
     sample_triplets,
 )
-from ordinate.algorithms.placing_new import About, Prior, place_apart, place_new
+from ordinate.algorithms.placing_new import place_new
+from ordinate.algorithms.placing_one import About, Extent, place_apart
 from ordinate.kernels import backends, losses
 
 LOSSES = [losses.get(name) for name in losses.NAMES]
@@ -123,10 +124,9 @@ def test_for_an_anchor_any_start_ends_in_the_same_place(name, seed):
     assert (
         middle <= (about.sums(everyone, ends[0])[0] + about.sums(everyone, ends[1])[0]) / 2
     ).all()
-    prior = Prior.of_map(points[:15])
+    extent = Extent.of(points[:15])
     found = [
-        place_apart(about, prior, 0.3 * np.eye(2), starts=rng.normal(size=(3, 1, 2)) * 5)[0]
-        for _ in range(3)
+        place_apart(about, extent, 0.3, starts=rng.normal(size=(3, 1, 2)) * 5)[0] for _ in range(3)
     ]
     assert found[1] == pytest.approx(found[0], abs=1e-6)
     assert found[2] == pytest.approx(found[0], abs=1e-6)
@@ -136,14 +136,14 @@ def test_for_an_anchor_any_start_ends_in_the_same_place(name, seed):
 def test_places_are_as_good_as_the_best_of_many_descents(loss):
     _, points, rows = answers_about(6, 40, 60, 1, scale=3.0)
     about = about_of(rows, points, loss)
-    prior, ridge = Prior.of_map(points[:40]), 0.1 * np.eye(2)
-    places, weak = place_apart(about, prior, ridge)
+    extent, ridge = Extent.of(points[:40]), 0.1
+    places, weak = place_apart(about, extent, ridge)
     assert not weak.all()
     for k in np.flatnonzero(~weak):
 
         def value(x, k=k):
             own = about.sums(np.array([k]), x[None, None])
-            return own[0][0, 0] + 0.05 * ((x - prior.centre) ** 2).sum()
+            return own[0][0, 0] + 0.05 * ((x - extent.centre) ** 2).sum()
 
         best = min(minimize(value, start, method="BFGS").fun for start in points[:40:2])
         assert value(places[k]) <= best + 0.01
@@ -298,6 +298,18 @@ def test_answers_that_set_no_limit_leave_an_item_weak():
     assert found.weak.tolist() == [True]
     assert np.linalg.norm(found.points[0]) < 10
     assert found.points[0] @ known[1] > 0
+
+
+def test_a_ridge_that_is_stronger_than_the_extent_is_what_helps():
+    _, points, rows = answers_about(2, 20, 1, 4)
+    strong = place_new(rows, None, points, losses.get("ste"), regularization=50.0)
+    plain_ = place_new(rows, None, points, losses.get("ste"))
+    assert strong.weak.all()
+    assert np.linalg.eigvalsh(strong.covariance).max() <= 1 / 50 + 1e-12
+    centre = points[:20].mean(axis=0)
+    assert np.abs(strong.points - centre).max() < np.abs(plain_.points - centre).max()
+    slight = place_new(rows, None, points, losses.get("ste"), regularization=1e-6)
+    assert slight.points == pytest.approx(plain_.points, abs=1e-8)
 
 
 def test_new_items_that_are_compared_with_each_other_are_placed_together():
