@@ -128,6 +128,28 @@ def test_what_cannot_be_placed_is_refused(run, map_folder, new, rows, tmp_path):
     )
 
 
+def test_neither_the_map_nor_the_answers_are_overwritten(run, map_folder, new):  # noqa: F811
+    before = (map_folder / "embedding.csv").read_bytes()
+    for target in (map_folder, map_folder.parent, new.parent):
+        assert (
+            "which is needed"
+            in run("place", map_folder, new, "-o", target, "--force", code=4).output
+        )
+    assert (map_folder / "embedding.csv").read_bytes() == before
+    assert new.exists()
+
+
+def test_items_without_a_place_are_counted(run, map_folder, rows, tmp_path):  # noqa: F811
+    names = np.array(["a", "b", "c", *NAMES], object)
+    some = rows[(rows == 20).any(axis=1) & (rows != 21).all(axis=1)] + 3
+    result = run(
+        "place", map_folder, write(tmp_path / "f.csv", np.concatenate([some, [[0, 1, 2]]]), names)
+    )
+    assert "1 of 4 new items on the map" in result.stdout
+    assert "3 new items have no place" in result.stderr
+    assert np.isnan(read_map("f-placed/embedding.csv").points).sum() == 6
+
+
 def test_slips_in_labels_are_refused_or_merged(run, map_folder, rows, tmp_path):  # noqa: F811
     slip = NAMES.copy()
     slip[7] = "Animal  7"

@@ -352,6 +352,23 @@ def test_an_item_known_only_by_way_of_another_new_one_is_placed_after_it():
     assert cost[0] < cost[1] < cost[0] + 8
 
 
+def test_items_that_are_only_ever_compared_in_pairs_are_placed_too():
+    """No row is about one new item alone, yet together the rows say where both are."""
+    truth = 2 * sample_points(32, 2, random_state=5)
+    rows = sample_triplets(truth, 60_000, random_state=6).rows
+    rows = rows[(rows >= 30).sum(axis=1) != 1]
+    points = truth.copy()
+    points[30:] = np.nan
+    found = place_new(rows, None, points, losses.get("ste"))
+    about = rows[(rows >= 30).any(axis=1)].astype(np.uint32)
+    cost = [
+        plain.loss_sums(about, np.empty(0), np.concatenate([truth[:30], new]), losses.get("ste"))[0]
+        for new in (found.points, truth[30:])
+    ]
+    assert cost[0] < cost[1]
+    assert not found.weak.any()
+
+
 def test_items_that_nothing_relates_to_the_map_have_no_place():
     _, points, rows = answers_about(2, 12, 30, 0)
     points = np.concatenate([points, np.full((3, 2), np.nan)])

@@ -93,7 +93,11 @@ def place_new(
     while len(waiting := np.flatnonzero(np.isnan(placed[items, 0]))):
         ready, usable = _next_ones(rows, items[waiting], placed)
         if not len(ready):
-            break
+            begun = _least_unknown(rows, placed)
+            if begun is None:
+                break
+            placed[begun], weak[items == begun] = extent.centre, True  # until all move together
+            continue
         w = weight[usable] if len(weight) else weight
         about = About.of(rows[usable], w, items[waiting][ready], placed, loss, module)
         placed[about.items], weak[waiting[ready]] = place_apart(about, extent, regularization)
@@ -128,6 +132,14 @@ def _next_ones(
     most = int(counts.max(initial=0))
     enough = min(placed.shape[1], most)
     return np.flatnonzero((counts >= enough) & (counts > 0)), usable
+
+
+def _least_unknown(rows: np.ndarray, placed: np.ndarray) -> int | None:
+    """Of the items without a place, the one that most rows compare with items that have one."""
+    without = np.isnan(placed[:, 0])[rows]
+    mixed = rows[without.any(axis=1) & ~without.all(axis=1)]
+    waiting = mixed[np.isnan(placed[mixed, 0])]
+    return int(np.bincount(waiting).argmax()) if len(waiting) else None
 
 
 class _Held:
@@ -228,12 +240,10 @@ def _dependence(
     near, far = (((points[rows[:, 0]] - points[rows[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
     slope = loss.penalty.slope(loss.argument(near, far), *loss.penalty_shape)
     slope = slope * weight if len(weight) else slope
-    n, apart, together = len(points), 0.0, 0.0
-    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
-        apart += float(((slope[:, None] * change)[new[item]] ** 2).sum())
-    for axis in range(points.shape[1]):
-        pairs = np.concatenate([numbered(answer) * n + item for item in rows.T])
-        pushes = np.concatenate([slope * c[:, axis] for c in (pull - push, -pull, push)])
-        kept = np.concatenate([new[item] for item in rows.T])
-        together += float((np.bincount(numbered(pairs[kept]), pushes[kept]) ** 2).sum())
-    return max(together / max(apart, TINY), 1.0)
+    item, whose = rows.T.ravel(), np.tile(numbered(answer), 3)
+    about_new = new[item]
+    gradients = np.tile(slope, 3)[:, None] * np.concatenate([pull - push, -pull, push])
+    gradients = gradients[about_new]
+    answered = numbered((whose * len(points) + item)[about_new])
+    together = sum(float((np.bincount(answered, along) ** 2).sum()) for along in gradients.T)
+    return max(together / max(float((gradients**2).sum()), TINY), 1.0)

@@ -64,7 +64,7 @@ def place(
     ```
     """
     from ordinate._base.endings import stem
-    from ordinate._base.writing import check_replaceable, whole_folder
+    from ordinate._base.writing import check_replaceable, resolved, whole_folder
     from ordinate.files.formats.files import is_pipe, path_in_words
     from ordinate.files.maps import read_map
     from ordinate.study.placed_folder import write_placed
@@ -76,8 +76,13 @@ def place(
             shell.WRONG_USE,
         )
     target = file.with_name(f"{stem(file.name)}-placed") if output is None else output
-    check_replaceable(target, force)
     folder = folder.parent if folder.name == "embedding.csv" else folder
+    for needed in (folder, file):
+        if needed.exists() and resolved(needed).is_relative_to(resolved(target)):
+            raise shell.CommandError(
+                f"{target} holds {needed}, which is needed: name another", shell.UNWRITABLE
+            )
+    check_replaceable(target, force)
     model = _load(folder)
     source = open_answers(file, ReadingOptions.of(locals()))
     for note in source.notes:
@@ -222,6 +227,9 @@ def _report(target: Path, record: dict[str, Any], quiet: bool, as_json: bool) ->
             "not used: the map stays as it is"
         )
     n_new = result["n_new"]
-    shell.answer(f"{n_new:,} new item{'s' * (n_new != 1)} on the map in {record['map']}")
+    items = f"{n_new:,} new item{'s' * (n_new != 1)}"
+    if result["n_without_place"]:
+        items = f"{n_new - result['n_without_place']:,} of {items}"
+    shell.answer(f"{items} on the map in {record['map']}")
     written = [name for name in FILES if (target / name).exists()]
     shell.answer(f"{target}/: {', '.join(written)}")
