@@ -22,7 +22,18 @@ from ordinate.cli import app
 from ordinate.files.maps import read_map
 
 FIXTURES = Path(__file__).parent / "fixtures"
-COMMANDS = ["fit", "check", "plot", "score", "export", "simulate", "convert", "methods", "demo"]
+COMMANDS = [
+    "fit",
+    "check",
+    "plot",
+    "score",
+    "export",
+    "place",
+    "simulate",
+    "convert",
+    "methods",
+    "demo",
+]
 
 
 @pytest.fixture

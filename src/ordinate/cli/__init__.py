@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli import about, compare, data, fit, maps, reproduce
+from ordinate.cli import about, compare, data, fit, maps, place, reproduce
 
 app = typer.Typer(
     name="ordinate",
@@ -29,6 +29,7 @@ app.command("plot")(maps.plot)
 app.command("score")(maps.score)
 app.command("compare")(compare.compare)
 app.command("export")(maps.export)
+app.command("place")(place.place)
 app.command("simulate")(data.simulate)
 app.command("convert")(data.convert)
 app.command("methods")(about.methods)

@@ -231,23 +231,25 @@ def answer_json(record: Mapping[str, Any], indent: int | None = 2) -> None:
 
 @contextmanager
 def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
-    """Say warnings of Python in a line each."""
+    """Say warnings of Python in a line each, also if an error ends the work."""
+    notes: list[str] = []
+    try:
+        with warnings_kept(notes):
+            yield
+    finally:
+        for note in notes:
+            say(f"note: {note}", quiet)
+
+
+@contextmanager
+def warnings_kept(notes: list[str]) -> Iterator[None]:
+    """Add warnings of Python to notes, each once, in the words of the command line."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             yield
         finally:
-            for message in dict.fromkeys(_said(each.message) for each in caught):
-                say(f"note: {message}", quiet)
-
-
-@contextmanager
-def warnings_kept(notes: list[str]) -> Iterator[None]:
-    """Add warnings of Python to notes, in the words of the command line."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-        notes += dict.fromkeys(_said(each.message) for each in caught)
+            notes += dict.fromkeys(_said(each.message) for each in caught)
 
 
 def _said(warning: Warning | str) -> str:

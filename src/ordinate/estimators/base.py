@@ -66,10 +66,12 @@ class Embedder(UncertainMap, ScikitEstimator):
     embedding_: np.ndarray
     items_: np.ndarray
     n_features_in_: int
+    n_triplets_at_fit_: int
     converged_: bool
     device_: str
     loss_: float
 
+    _data: Any = None  # the triplets of the fit; neither saved nor pickled
     _streams = True  # takes triplets that are not in memory
     _by_anchor = False  # and needs the rows of each anchor together
     _chooses = False  # tries many settings in a fit, which takes as long
@@ -105,6 +107,8 @@ class Embedder(UncertainMap, ScikitEstimator):
         self.items_ = triplets.items
         # Kept if it is a part of a table, to tell whether answers judged later were cut in two.
         self._fitted_to = X if isinstance(X, Triplets) and X._places is not None else None
+        self.n_triplets_at_fit_ = len(triplets)
+        self._data = triplets
         return triplets, n_components
 
     def _most_components(self) -> int:
@@ -173,14 +177,18 @@ class Embedder(UncertainMap, ScikitEstimator):
         ``items_`` (the index of a frame of pandas), and columns as ``get_feature_names_out()``
         names them. Other keywords are those of `fit`.
         """
-        points = self.fit(X, y, **fit_params).embedding_
+        self.fit(X, y, **fit_params)
+        return self._framed(self.embedding_, self.items_)
+
+    def _framed(self, points: np.ndarray, labels: np.ndarray) -> Any:
+        """Return coordinates of items, as a frame of pandas where one was asked for."""
         own = getattr(self, "_sklearn_output_config", {})
         if own.get("transform", get_config()["transform_output"]) != "pandas":
             return points  # scikit-learn makes what else was asked for of it
         import pandas as pd
 
         # It would take the index of X, whose rows are triplets; a frame it leaves as it is.
-        return pd.DataFrame(points, index=pd.Index(self.items_, name="item"), copy=True)
+        return pd.DataFrame(points, index=pd.Index(labels, name="item"), copy=True)
 
     @property
     def _n_features_out(self) -> int:
@@ -290,7 +298,7 @@ class Embedder(UncertainMap, ScikitEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: the model without the data it was fitted to."""
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_fitted_to"}
+        return {name: state[name] for name in state if name not in ("_fitted_to", "_data")}
 
     def _placed(self, store: Any, points: np.ndarray) -> np.ndarray:
         """Take the places away from items that no triplet mentions, and warn of parts."""

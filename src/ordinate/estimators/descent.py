@@ -38,6 +38,7 @@ from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
+from ordinate.estimators.placing import PlacingEmbedder, PlacingTerms
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
 from ordinate.passes import MemoryTriplets, TripletStore, store_of
@@ -48,7 +49,7 @@ SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
 INITS = ("auto", "spectral", "loe", "random")
 
 
-class GradientEmbedder(Embedder):
+class GradientEmbedder(PlacingEmbedder):
     """What the estimators that minimise a loss share; they say which loss."""
 
     init: Any
@@ -90,7 +91,52 @@ class GradientEmbedder(Embedder):
         self
         """
         triplets, n_components = self._prepare(X, y, self.device)
-        loss = self._loss(n_components)
+        loss, options = self._loss(n_components), self._options()
+        began = time.perf_counter()
+        store = self._checked_store(triplets, n_components)
+        # A stream of its own: points that were simulated with the same seed must not be the start.
+        generator = random_generator(self.random_state).spawn(1)[0]
+        with single_threaded_blas():
+            first = self._start(triplets, init_triplets, store, n_components, generator)
+            if not on_host(first.points).any():  # no step leads away from one place
+                self._say(f"the {first.name} start has all items in one place: a random one")
+                first = _random(store, n_components, generator)
+            if self._races:
+                start, found = self._race(store, loss, first, generator, options)
+            else:
+                start, found = self._try_all(store, loss, first, generator, options)
+        if len(self.starts_) > 1:
+            self._say(f"best start: {start.name}; {agreement(self.starts_)}")
+        self._keep(store, loss, start, found, options, began)
+        return self
+
+    def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
+        """Descend from the map so far, which races with other starts again where a fit would."""
+        loss, options = self._loss(start.shape[1]), self._options()
+        began = time.perf_counter()
+        store = self._checked_store(triplets, start.shape[1])
+        first = Start("the map so far", self._given(start, start.shape[1]))
+        with single_threaded_blas():
+            if afresh and self._races:
+                generator = random_generator(self.random_state).spawn(1)[0]
+                best, found = self._race(store, loss, first, generator, options)
+            else:
+                best, solver = first, "blocks" if self.solver == "auto" else self.solver
+                points, watch = beside(store.counts, first.points), self._make_watch(store)
+                found = SOLVERS[solver](store, loss, points, watch=watch, **options)
+                self.starts_ = endings([first.name], [found])
+        self._keep(store, loss, best, found, options, began)
+
+    @property
+    def _races(self) -> bool:
+        """Whether several starts may race: none in particular was asked for."""
+        return self.n_init == "auto" and isinstance(self.init, str) and self.init == "auto"
+
+    def _placing_terms(self) -> PlacingTerms:
+        return PlacingTerms(self._loss(self.embedding_.shape[1]), self.regularization)
+
+    def _options(self) -> dict[str, Any]:
+        """Check the parameters of the descent, and return what a solver takes of them."""
         check_callback(self.callback)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         options = {
@@ -100,24 +146,19 @@ class GradientEmbedder(Embedder):
         }
         if self.n_init != "auto":
             check_whole("n_init", self.n_init)
-        began = time.perf_counter()
-        size = triplets.n_items * n_components
-        self._check_memory(triplets, WORKING * size, SAMPLED * size)
-        store = self._store(triplets)
-        # A stream of its own: points that were simulated with the same seed must not be the start.
-        generator = random_generator(self.random_state).spawn(1)[0]
-        with single_threaded_blas():
-            first = self._start(triplets, init_triplets, store, n_components, generator)
-            if not on_host(first.points).any():  # no step leads away from one place
-                self._say(f"the {first.name} start has all items in one place: a random one")
-                first = _random(store, n_components, generator)
-            if self.n_init == "auto" and isinstance(self.init, str) and self.init == "auto":
-                start, found = self._race(store, loss, first, generator, options)
-            else:
-                start, found = self._try_all(store, loss, first, generator, options)
+        return options
+
+    def _keep(
+        self,
+        store: TripletStore,
+        loss: Loss,
+        start: Start,
+        found: Found,
+        options: dict[str, Any],
+        began: float,
+    ) -> None:
+        """Keep what a descent has found, and tell what came of it."""
         self.init_ = start._replace(points=on_host(start.points))
-        if len(self.starts_) > 1:
-            self._say(f"best start: {start.name}; {agreement(self.starts_)}")
         self.embedding_ = principal_axes(self._placed(store, on_host(found.points)))
         self.history_ = np.array(found.history)
         ridge = options["regularization"] / 2 * float((np.nan_to_num(self.embedding_) ** 2).sum())
@@ -136,7 +177,6 @@ class GradientEmbedder(Embedder):
             ". Where answers hardly contradict each other, a little regularization keeps the map "
             "from growing without end",
         )
-        return self
 
     @abstractmethod
     def _loss(self, n_components: int) -> Loss:
@@ -152,6 +192,12 @@ class GradientEmbedder(Embedder):
         if not lapses and "lapse" in self.get_params():
             model.set_params(lapse=0.0)
         return model.fit(triplets).set_params(**own)
+
+    def _checked_store(self, triplets: Any, n_components: int) -> TripletStore:
+        """Return the store of all triplets, once it is known that memory is enough."""
+        size = triplets.n_items * n_components
+        self._check_memory(triplets, WORKING * size, SAMPLED * size)
+        return self._store(triplets)
 
     def _store(self, triplets: Any) -> TripletStore:
         single = self.device_ != TORCH_CPU and self.tol >= SINGLE

@@ -14,8 +14,11 @@ from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.landmark_covariance import landmark_covariances
 from ordinate.algorithms.scaling import principal_axes
+from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
+from ordinate.estimators.placing import PlacingEmbedder, PlacingTerms
 from ordinate.estimators.uncertain import UncertainEmbedder
+from ordinate.kernels import losses
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
 ENOUGH = 5  # comparisons per score and dimension from which its variance is known
@@ -23,7 +26,7 @@ LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
 ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
 
-class LOE(UncertainEmbedder):
+class LOE(UncertainEmbedder, PlacingEmbedder):
     """Landmark ordinal embedding: a map from comparisons with landmarks, in linear time.
 
     Ranks all items by their distance to each landmark, from noisy comparisons, and finds the map
@@ -201,6 +204,13 @@ class LOE(UncertainEmbedder):
                 f"in {d} dimensions: ask more, or fewer landmarks, or take STE"
             )
         return super()._doubt(covariance)
+
+    def _placing_terms(self) -> PlacingTerms:
+        return PlacingTerms(losses.get({"btl": "ste", "thurstone": "probit"}[self.noise]))
+
+    def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
+        """Fit anew: that takes about two passes, and no start would save any."""
+        self.fit(triplets)
 
     def _warn(self, triplets: Any) -> None:
         """Say what was left out or went wrong."""

@@ -26,6 +26,7 @@ from ordinate.estimators.base import Embedder
 from ordinate.estimators.descent import WORKING
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.estimators.placing import PlacingEmbedder, PlacingTerms
 from ordinate.evaluation.metrics import levels
 from ordinate.evaluation.uncertainty import Interval
 from ordinate.files.inputs import over_labels
@@ -45,7 +46,7 @@ SHOWN = 2  # dimensions of a map, where answers are too few to choose them
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
 
 
-class OrdinalEmbedding(LikelihoodEmbedder):
+class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
     """The map that predicts unseen answers best, without a choice to make.
 
     People differ in how they compare: some compare distances, some their ratios, and all answer at
@@ -102,6 +103,9 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         a file, those of a sample.
     sample_ : str
         What the sample was, in words; empty where all answers took part.
+    n_triplets_at_fit_ : int
+        All triplets that there were then. `partial_fit` keeps to the choice until there are 1.5
+        times as many; then it is made again.
     scale_ : float
         What the map that was made is multiplied by, for answers to follow its distances so.
     loss_, history_, n_iter_, n_passes_, converged_, device_, init_
@@ -185,17 +189,10 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             drawn = store_of(sample, self.backend, self.device_)
             points = beside(drawn.counts, np.nan_to_num(best.embedding_))
             response = fit_response([(drawn, points)], chosen.loss)
-        self._take(best, response.scale)
+        self.scale_ = response.scale
+        self._take(best)
         self.power_, self.slope_, self.lapse_ = response.loss.shape
         return self
-
-    def _take(self, made: PowerEmbedding, scale: float) -> None:
-        """Take over what a fit found; the map in the scale that answers follow."""
-        for name, value in vars(made).items():
-            if name.endswith("_") and name not in ("items_", "device_"):
-                setattr(self, name, value)
-        self.scale_ = scale
-        self.embedding_ = scale * made.embedding_
 
     def _again(self, triplets: Triplets, *, lapses: bool = True) -> "OrdinalEmbedding":
         """Fit to other answers, from this map, by what was chosen before."""
@@ -207,9 +204,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             model.maker_, model.lapse_ = {**self.maker_, "lapse": 0.0}, 0.0
         model._prepare(triplets, None, self.device)
         options = {"callback": self.callback, "random_state": 0, **model.maker_}
-        model._take(
-            model._maker(init=self.embedding_ / self.scale_, **options).fit(triplets), self.scale_
-        )
+        model._take(model._maker(init=self.embedding_ / self.scale_, **options).fit(triplets))
         return model
 
     def _like_this(self, random_state: Any) -> Embedder:
@@ -220,6 +215,27 @@ class OrdinalEmbedding(LikelihoodEmbedder):
 
     def _fitted_again(self, triplets: Triplets, random_state: Any) -> np.ndarray:
         return self.scale_ * super()._fitted_again(triplets, random_state)
+
+    def _take(self, made: PowerEmbedding) -> None:
+        """Take over what the maker of the map has found."""
+        for name, value in vars(made).items():
+            if name.endswith("_") and name not in ("items_", "device_", "n_triplets_at_fit_"):
+                setattr(self, name, value)
+        self.embedding_ = self.scale_ * made.embedding_
+
+    def _placing_terms(self) -> PlacingTerms:
+        return PlacingTerms(*self._made_by())
+
+    def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
+        """Fit with what was chosen, or choose again."""
+        if afresh:
+            self.fit(triplets)
+            return
+        self._say("power, slope and ridge stay as they were chosen")
+        made = self._maker(callback=self.callback, **self.maker_)
+        made._prepare(triplets, None, self.device)
+        made._continue(triplets, start / self.scale_, afresh)
+        self._take(made)
 
     def response_intervals(self, X: Any, *, level: float = 0.95) -> dict[str, Interval]:
         """Intervals of the numbers that say how people answer, from all answers.

@@ -41,7 +41,6 @@ class Covariance(NamedTuple):
 class UncertainEmbedder(Embedder):
     """Those that give each item's covariance, from the answers that they were fitted to."""
 
-    _data: Any  # the triplets of the fit, neither pickled nor saved
     _covariance: Covariance
 
     @abstractmethod
@@ -103,7 +102,7 @@ class UncertainEmbedder(Embedder):
 
     def _find_covariance(self, by: str) -> Covariance:
         check_is_fitted(self, "embedding_")
-        if "_data" not in vars(self):
+        if self._data is None:
             raise AttributeError(
                 f"this {type(self).__name__} has no covariance, nor the answers it was fitted to, "
                 "which are not pickled: fit it again, and take covariance_ before it is pickled, "
@@ -134,13 +133,7 @@ class UncertainEmbedder(Embedder):
 
     def _prepare(self, X: Any, y: Any, device: Any = None) -> tuple[Any, int]:
         vars(self).pop("_covariance", None)
-        triplets, n_components = super()._prepare(X, y, device)
-        self._data = triplets
-        return triplets, n_components
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: the model without the data it was fitted to."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_data"}
+        return super()._prepare(X, y, device)
 
     def _known_covariance(self) -> Covariance:
         if "_covariance" not in vars(self):

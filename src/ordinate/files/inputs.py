@@ -15,7 +15,7 @@ import numpy as np
 from ordinate._base.memory import available_memory, in_words, memory_size
 from ordinate._base.messages import Message, Option, some
 from ordinate.data.columns import is_table
-from ordinate.data.labels import places
+from ordinate.data.labels import label_array, places
 from ordinate.data.triplets import Triplets, table_of
 from ordinate.files.formats.blocks import Blocks, open_blocks
 from ordinate.files.ondisk.files import sha256_of
@@ -201,6 +201,57 @@ def answered(X: Any, triplets: Any, y: Any) -> Any:
             "ordinate.readers.read(path).triplets, and give y for the rows that came out"
         )
     return triplets.answered(y)
+
+
+class Grown(NamedTuple):
+    """Triplets that may name items beyond those of a map.
+
+    Attributes
+    ----------
+    triplets : Triplets
+        Over the items of the map, in their order, and after them those that are new, in the order
+        in which the rows first name them.
+    labels : ndarray, shape (k,)
+        What the rows are about: the items of the input, in its own order.
+    places : ndarray of int64, shape (k,)
+        Where each of these is among ``triplets.items``; -1 for what is new and in no row.
+    """
+
+    triplets: Triplets
+    labels: np.ndarray
+    places: np.ndarray
+
+
+def beyond_labels(data: Any, items: np.ndarray) -> Grown:
+    """Return triplets over these items and new ones; what has no labels of its own holds ids."""
+    triplets, n = as_triplets(data), len(items)
+    if triplets._items is None:
+        own = np.arange(max(triplets.n_items, n))
+        if len(own) > n and not np.array_equal(items, np.arange(n)):
+            raise ValueError(
+                f"ids reach {triplets.n_items - 1:,}, but the map's {n:,} items have labels, as "
+                f"{some(items, 2)}: give new items labels too, as in "
+                "Triplets.from_columns(anchor, near, far)"
+            )
+        labels = own_labels = items if len(own) == n else own
+        codes = own
+    else:
+        own_labels = triplets.items
+        codes = places(own_labels.tolist(), items.tolist())
+        unknown = triplets.rows[codes[triplets.rows] < 0]
+        found, first = np.unique(unknown, return_index=True)
+        new = found[np.argsort(first)]
+        codes[new] = n + np.arange(len(new))
+        labels = label_array([*items.tolist(), *own_labels[new].tolist()])
+    who = triplets.participant
+    grown = Triplets(
+        codes[triplets.rows],
+        items=labels,
+        answer=triplets.answer,
+        participant=None if who is None else np.asarray(triplets.participant_labels)[who],
+        weight=triplets.weight,
+    )
+    return Grown(grown, own_labels, codes)
 
 
 def _of_path(

@@ -202,6 +202,69 @@ def _solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return namespace(b).stack(x[::-1], 1)
 
 
+def new_item_sums(
+    rows: np.ndarray,
+    starts: np.ndarray,
+    weight: np.ndarray,
+    points: np.ndarray,
+    items: np.ndarray,
+    chosen: np.ndarray,
+    places: np.ndarray,
+    loss: Loss,
+    slopes: bool = True,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the triplets about single items cost, were these items in other places.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (m, 3)
+        Those of item ``items[i]``, which each of them names, are ``rows[starts[i]:starts[i + 1]]``.
+    starts : ndarray of int64, shape (k + 1,)
+    weight : ndarray, shape (m,) or empty
+    points : ndarray, shape (n, d)
+        Where all others are.
+    items : ndarray of int64, shape (k,)
+    chosen : ndarray of int64, shape (c,)
+        Which of the k items are asked about.
+    places : ndarray, shape (c, s, d)
+        Where each of them might be.
+    loss : Loss
+    slopes : bool
+        Work out gradient and curvature too; else they are 0.
+
+    Returns
+    -------
+    value : ndarray, shape (c, s)
+    gradient : ndarray, shape (c, s, d)
+    curvature : ndarray, shape (c, s, d, d)
+        That of the penalty times the outer product of z's derivative, summed, as in
+        :func:`curvature_sums`.
+    """
+    sizes = (starts[1:] - starts[:-1])[chosen]
+    owner = np.repeat(np.arange(len(chosen)), sizes)
+    at = np.repeat(starts[chosen] - np.cumsum(sizes) + sizes, sizes) + np.arange(len(owner))
+    rows, w = rows[at], weight[at] if len(weight) else np.ones(len(at))
+    here = (rows == items[chosen][owner, None])[:, :, None]
+    value = np.zeros(places.shape[:2])
+    gradient, curvature = np.zeros(places.shape), np.zeros((*places.shape, places.shape[2]))
+    penalty, shape = loss.penalty, loss.penalty_shape
+    for place in range(places.shape[1]):
+        corners = np.where(here, places[owner, place][:, None, :], points[rows])
+        to_near, to_far = corners[:, 0] - corners[:, 1], corners[:, 0] - corners[:, 2]
+        u, v = (to_near**2).sum(axis=1), (to_far**2).sum(axis=1)
+        z = loss.argument(u, v)
+        np.add.at(value[:, place], owner, w * penalty.value(z, *shape))
+        if not slopes:
+            continue
+        pull = 2 * loss.link.slope(u, *loss.link_shape)[:, None] * to_near
+        push = 2 * loss.link.slope(v, *loss.link_shape)[:, None] * to_far
+        change = np.where(here[:, 0], pull - push, np.where(here[:, 1], -pull, push))
+        np.add.at(gradient[:, place], owner, (w * penalty.slope(z, *shape))[:, None] * change)
+        curved = (w * penalty.curvature(z, *shape))[:, None, None]
+        np.add.at(curvature[:, place], owner, curved * change[:, :, None] * change[:, None, :])
+    return value, gradient, curvature
+
+
 def loss_sums(
     rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
 ) -> tuple[float, np.ndarray]:

@@ -18,7 +18,7 @@ from ordinate.kernels.backends.numba_.maps import (
     shape_sums,
     similarity_sums,
 )
-from ordinate.kernels.backends.numba_.placing import place_items
+from ordinate.kernels.backends.numba_.placing import new_item_sums, place_items
 from ordinate.kernels.backends.numba_.rows import (
     anchor_starts,
     count_anchors,
@@ -40,6 +40,7 @@ __all__ = [
     "left_out_sums",
     "loss_sums",
     "neighbour_sums",
+    "new_item_sums",
     "pair_information",
     "place_items",
     "scan_pairs",

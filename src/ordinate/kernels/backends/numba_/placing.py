@@ -1,11 +1,14 @@
-"""Placing items among landmarks."""
+"""Placing items: among landmarks, and new ones on a map."""
 
 import math
 
 import numpy as np
 
-from ordinate.kernels.backends.numba_.functions import kernel
+from ordinate.kernels.backends.numba_.functions import filled, kernel
 from ordinate.kernels.backends.numpy_ import DAMPING, HALVINGS, PLACING_STEPS, TINY
+from ordinate.kernels.backends.translating import blank
+
+link = link_slope = penalty = penalty_slope = penalty_curvature = blank
 
 
 @kernel
@@ -79,3 +82,70 @@ def _solve(A, b):
         for k in range(a + 1, d):
             b[a] -= A[k, a] * b[k]
         b[a] /= A[a, a]
+
+
+def new_item_sums(rows, starts, weight, points, items, chosen, places, loss, slopes=True):
+    compiled = filled(
+        _new_item_sums,
+        link=loss.link.value,
+        link_slope=loss.link.slope,
+        penalty=loss.penalty.value,
+        penalty_slope=loss.penalty.slope,
+        penalty_curvature=loss.penalty.curvature,
+    )
+    shape = loss.link_shape, loss.penalty_shape, loss.margin
+    return compiled(rows, starts, weight, points, items, chosen, places, slopes, *shape)
+
+
+def _new_item_sums(
+    rows,
+    starts,
+    weight,
+    points,
+    items,
+    chosen,
+    places,
+    slopes,
+    link_shape,
+    penalty_shape,
+    margin,
+):
+    n_chosen, n_places, d = places.shape
+    value = np.zeros((n_chosen, n_places))
+    gradient, curvature = np.zeros((n_chosen, n_places, d)), np.zeros((n_chosen, n_places, d, d))
+    corner, change = np.empty((3, d)), np.empty(d)
+    for i in range(n_chosen):
+        item = items[chosen[i]]
+        for row in range(starts[chosen[i]], starts[chosen[i] + 1]):
+            w = weight[row] if weight.shape[0] > 0 else 1.0
+            role = 0
+            for k in range(3):
+                if rows[row, k] == item:
+                    role = k
+                for a in range(d):
+                    corner[k, a] = points[rows[row, k], a]
+            for place in range(n_places):
+                u, v = 0.0, 0.0
+                for a in range(d):
+                    corner[role, a] = places[i, place, a]
+                    u += (corner[0, a] - corner[1, a]) ** 2
+                    v += (corner[0, a] - corner[2, a]) ** 2
+                z = link(u, *link_shape) - link(v, *link_shape) + margin
+                value[i, place] += w * penalty(z, *penalty_shape)
+                if not slopes:
+                    continue
+                pull, push = 2 * link_slope(u, *link_shape), 2 * link_slope(v, *link_shape)
+                slope = w * penalty_slope(z, *penalty_shape)
+                curved = w * penalty_curvature(z, *penalty_shape)
+                for a in range(d):
+                    to_near = pull * (corner[0, a] - corner[1, a])
+                    to_far = push * (corner[0, a] - corner[2, a])
+                    if role == 0:
+                        change[a] = to_near - to_far
+                    else:
+                        change[a] = -to_near if role == 1 else to_far
+                    gradient[i, place, a] += slope * change[a]
+                for a in range(d):
+                    for b in range(d):
+                        curvature[i, place, a, b] += curved * change[a] * change[b]
+    return value, gradient, curvature
