@@ -18,7 +18,7 @@ from ordinate.passes import TripletStore
 SAMPLE = 8  # triplets per coordinate in the sample whose curvature tells the scale
 WHOLE = 300_000  # triplets of which no sample is taken for it
 LEFT_OUT = 20_000  # triplets that are left out in turn
-SCALES = np.geomspace(0.2, 1, 41)
+SCALES = np.geomspace(0.2, 1, 21)
 ROUNDS = 2  # the curvature at the first scale tells the second
 OPEN = 0.01  # of the information that an item has by being on the map at all
 
