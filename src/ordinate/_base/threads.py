@@ -11,9 +11,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, pairwise
 from threading import local
 from typing import Any, TypeVar
+
+from ordinate._base.arrays import namespace
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -150,6 +152,26 @@ def blocks(n_rows: int, size: int) -> list[slice]:
 def sub_blocks(part: slice, size: int) -> list[slice]:
     """Cut a slice into consecutive slices of ``size`` rows, the last one shorter."""
     return [slice(at, min(at + size, part.stop)) for at in range(part.start, part.stop, size)]
+
+
+def whole_groups(parts: list[slice], group: Any) -> list[slice]:
+    """Move the ends of consecutive slices back to where a group of rows begins.
+
+    ``group`` (m,), an array of NumPy or torch, has the number of each row's group, in order; where
+    it is empty, slices stay as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> whole_groups(blocks(6, 2), np.array([0, 1, 1, 1, 2, 2]))
+    [slice(0, 1, None), slice(1, 4, None), slice(4, 6, None)]
+    """
+    if not len(group):
+        return parts
+    find = namespace(group).searchsorted
+    firsts = (int(find(group, group[part.start : part.start + 1])[0]) for part in parts)
+    ends = [*dict.fromkeys(firsts), parts[-1].stop]
+    return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
 def _positive(number: object, name: str) -> int:

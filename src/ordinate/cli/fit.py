@@ -26,7 +26,7 @@ from ordinate.cli.maps import (
 
 FILES = (
     *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
-    *("model.json", "report.html", "run.json"),
+    *("covariance.npy", "model.json", "report.html", "run.json"),
 )
 
 

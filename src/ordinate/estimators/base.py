@@ -208,7 +208,8 @@ class Embedder(ScikitEstimator, ABC):
         ----------
         folder : str or path
             Gets ``model.json`` (the method, its parameters, what the fit found) and
-            ``embedding.csv`` (label, dim1, dim2, ...).
+            ``embedding.csv`` (label, dim1, dim2, ...); from methods that know how sure the map is
+            also ``covariance.npy``, and standard errors se1, se2, ... in ``embedding.csv``.
         force : bool
             Replace an existing folder, if ordinate wrote everything in it.
         """

@@ -6,18 +6,34 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ordinate._base.arrays import beside, on_host
+from ordinate.algorithms.covariance import covariances
 from ordinate.data.simulate import pair_distances
-from ordinate.estimators.base import Embedder
+from ordinate.estimators.uncertain import UncertainEmbedder
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
+from ordinate.passes import store_of
 
 
-class LikelihoodEmbedder(Embedder):
+class LikelihoodEmbedder(UncertainEmbedder):
     """Those that know how likely an answer is: they answer questions with probabilities."""
+
+    backend: str
+    regularization: float
 
     @abstractmethod
     def _loss(self, n_components: int) -> Loss:
         """Return the loss of the map, minus the logarithm of the probability of an answer."""
+
+    def _made_by(self) -> tuple[Loss, float, float]:
+        """Return the loss and the ridge that made the map, and what the map was multiplied by."""
+        return self._loss(self.embedding_.shape[1]), self.regularization, 1.0
+
+    def _covariances(self, by: str) -> np.ndarray:
+        loss, ridge, scale = self._made_by()
+        store = store_of(self._data, self.backend, self.device_, by=self._kind(by))
+        points = beside(store.counts, np.nan_to_num(self.embedding_) / scale)
+        return scale**2 * on_host(covariances(store, points, loss, ridge))
 
     @property
     def classes_(self) -> np.ndarray:

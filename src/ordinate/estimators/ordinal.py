@@ -158,7 +158,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         for name, value in vars(best).items():
             if name.endswith("_") and name not in ("items_", "device_"):
                 setattr(self, name, value)
-        self.embedding_ = response.scale * best.embedding_
+        self._scale = response.scale
+        self.embedding_ = self._scale * best.embedding_
         return self
 
     def response_intervals(self, X: Any, *, level: float = 0.95) -> dict[str, Interval]:
@@ -250,6 +251,11 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         shared = ("tol", "max_iter", "n_items", "backend", "device", "verbose")
         given = {name: getattr(self, name) for name in shared} | options
         return PowerEmbedding(self.n_components_, power=power, slope=slope, **given)
+
+    def _made_by(self) -> tuple[Loss, float, float]:
+        made = self.maker_
+        loss = power_family(made["power"], made["slope"], made["lapse"])
+        return loss, made["regularization"], self._scale
 
     def _loss(self, n_components: int) -> Loss:
         return power_family(self.power_, self.slope_, self.lapse_)

@@ -1,7 +1,8 @@
 """Fitted models as folders that other programs open too: a JSON file and a CSV table, no pickles.
 
 model.json      a schema number, the method, its parameters and what the fit found
-embedding.csv   label, dim1, dim2, ...: the map
+embedding.csv   label, dim1, dim2, ...: the map; se1, se2, ...: standard errors of the coordinates
+covariance.npy  each item's covariance (n, d, d), of methods that know how sure a map is
 """
 
 import json
@@ -13,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from ordinate import __version__
-from ordinate._base.writing import whole_folder, write_json
+from ordinate._base.writing import whole_file, whole_folder, write_json
 from ordinate.estimators.base import Embedder
+from ordinate.estimators.uncertain import IN_WORDS, UncertainEmbedder
 from ordinate.files.maps import read_map, write_map
 
 SCHEMA = 1
-MODEL, MAP = "model.json", "embedding.csv"
+MODEL, MAP, COVARIANCE = "model.json", "embedding.csv", "covariance.npy"
 # The map is a table of its own; longer arrays than this are no summary of a fit.
 IN_THE_TABLE, LONGEST = ("embedding_", "items_"), 10_000
 
@@ -26,12 +28,24 @@ IN_THE_TABLE, LONGEST = ("embedding_", "items_"), 10_000
 def save(model: Embedder, folder: str | os.PathLike, *, force: bool = False) -> None:
     """Write a fitted model to a folder; see :meth:`Embedder.save`."""
     with whole_folder(folder, force=force) as new:
-        write_map(new / MAP, model.items_, model.embedding_, {})
+        write_map(new / MAP, model.items_, model.embedding_, standard_errors(model))
         write_model(new / MODEL, model)
 
 
+def standard_errors(model: Embedder) -> dict[str, np.ndarray]:
+    """Columns se1, se2, ... of a map's table; none where the method does not know them."""
+    if not hasattr(model, "covariance_"):
+        return {}
+    errors = np.sqrt(np.diagonal(model.covariance_, axis1=1, axis2=2))
+    return {f"se{k}": column for k, column in enumerate(errors.T, start=1)}
+
+
 def write_model(path: Path, model: Embedder) -> None:
-    """Write ``model.json``, beside which the table of the map belongs."""
+    """Write ``model.json``, beside which the table of the map belongs, and the covariance."""
+    kind = getattr(model, "covariance_kind_", None)
+    if kind is not None:
+        with whole_file(path.with_name(COVARIANCE)) as partial, partial.open("wb") as file:
+            np.save(file, model.covariance_)
     fitted = {name: value for name, value in vars(model).items() if name.endswith("_")}
     parameters, no_parameters = _plain(model.get_params(deep=False))
     found, not_found = _plain({k: v for k, v in fitted.items() if k not in IN_THE_TABLE})
@@ -42,6 +56,7 @@ def write_model(path: Path, model: Embedder) -> None:
         "parameters": parameters,
         "labels": _kind(model.items_),
         "shape": list(model.embedding_.shape),
+        "covariance": kind,
         "fitted": found,
         "not_kept": sorted(no_parameters + not_found),
     }
@@ -109,6 +124,8 @@ def load(folder: str | os.PathLike) -> Embedder:
             numbers = isinstance(value, list) and not any(isinstance(v, dict) for v in value)
             setattr(model, name, np.array(value) if numbers else value)
         model.items_ = _labels(table.labels, record["labels"])
+        if record.get("covariance") not in (None, *IN_WORDS):
+            raise ValueError(f"there is no covariance by {record['covariance']!r}")
         if record["shape"] != list(table.points.shape):
             raise ValueError(
                 f"it says that the map is {record['shape']}, items and dimensions, but {MAP} has "
@@ -117,7 +134,28 @@ def load(folder: str | os.PathLike) -> Embedder:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{folder / MODEL} is no model: {error}") from error
     model.embedding_ = table.points
+    if isinstance(model, UncertainEmbedder) and record.get("covariance") is not None:
+        model._covariance = (
+            _covariance(folder / COVARIANCE, *table.points.shape),
+            record["covariance"],
+        )
     return model
+
+
+def _covariance(path: Path, n_items: int, n_components: int) -> np.ndarray:
+    """Read what was saved of a map of this size."""
+    try:
+        found = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+    shape = (n_items, n_components, n_components)
+    if not isinstance(found, np.ndarray) or found.dtype.kind != "f" or found.shape != shape:
+        raise ValueError(
+            f"{path} must hold numbers of shape {shape}, a covariance for each item of the map; it "
+            f"holds {getattr(found, 'dtype', 'several arrays')} of shape "
+            f"{getattr(found, 'shape', 'unknown')}"
+        )
+    return found
 
 
 def _plain(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -38,15 +38,23 @@ __all__ = [
 
 
 def store_of(
-    triplets: Any, backend: str = "auto", device: str = "cpu", precision: str = "double"
+    triplets: Any,
+    backend: str = "auto",
+    device: str = "cpu",
+    precision: str = "double",
+    by: str = "row",
 ) -> TripletStore:
     """Return the store of all triplets: in memory for a table, streamed for a file, or on a device.
 
     What does not fit on a device is sent there anew for every pass. ``precision`` is that of terms
-    on a device.
+    on a device. ``by`` is what gradients are added up by for their outer products: "row", or, if
+    the triplets are a table, "answer" or "participant".
     """
-    kind = MemoryTriplets if isinstance(triplets, Triplets) else StreamedTriplets
-    host = kind.from_triplets(triplets, backend)
+    host: MemoryTriplets | StreamedTriplets
+    if isinstance(triplets, Triplets):
+        host = MemoryTriplets.from_triplets(triplets, backend, by)
+    else:
+        host = StreamedTriplets.from_triplets(triplets, backend)
     if device == "cpu":
         return host
     if _fits(device, len(host) * (12 + 8 * host.weighted)):

@@ -10,15 +10,29 @@ store through them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from ordinate.kernels.backends.numpy_ import NO_ANSWER
 from ordinate.kernels.losses import Loss
 from ordinate.kernels.noise import Noise
 
 Array = Any  # of NumPy or torch
 Result = TypeVar("Result")
+
+
+class Answers(NamedTuple):
+    """Which rows belong together: the number (m,) of each row's answer, in order, or none.
+
+    If ``one_voter``, the votes that a row's weight counts are of the same person.
+    """
+
+    number: Any
+    one_voter: bool = False
+
+
+EACH_ROW = Answers(NO_ANSWER)
 
 
 class TripletStore(Protocol):
@@ -62,7 +76,10 @@ class TripletStore(Protocol):
         """Value and gradient (n, d) of a loss at points (n, d), summed over all triplets."""
 
     def curvature(self, points: Array, loss: Loss) -> tuple[Array, Array]:
-        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
+        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products.
+
+        The gradients of an answer's rows are added up first, where the store knows ``answers``.
+        """
 
     def shape(self, points: Array, loss: Loss) -> tuple[float, Array, Array, Array]:
         """Value and gradient of a loss, as ``loss`` has them, and what its k shape numbers do.
@@ -134,6 +151,10 @@ class ColumnStore(Protocol):
 
 class HostTriplets(TripletStore, Protocol):
     """A store in the host's memory or in a file, whose rows can be sent to a device."""
+
+    @property
+    def answers(self) -> Answers:
+        """Which rows are of one answer; each alone where that is not known."""
 
     def sample(self, size: int) -> "HostTriplets":
         """Take about ``size`` rows, into the host's memory."""

@@ -15,8 +15,9 @@ import numpy as np
 from ordinate._base.device import TORCH_CPU, torch_device
 from ordinate._base.optional import require
 from ordinate.kernels import backends
+from ordinate.kernels.losses import Loss
 from ordinate.kernels.noise import Noise
-from ordinate.passes.contract import HostColumns, HostTriplets
+from ordinate.passes.contract import EACH_ROW, Answers, HostColumns, HostTriplets
 from ordinate.passes.sampling import Runs, sampled_rows
 from ordinate.passes.sending import fill, sent
 from ordinate.passes.triplets import TripletPasses
@@ -149,6 +150,8 @@ class DeviceTriplets(TripletPasses):
         Of the terms that a loss adds up; sums of values are always double.
     whole : store of triplets, optional
         The store that this one is a sample of.
+    answers : Answers, optional
+        Which triplets ``curvature`` takes for one answer.
 
     Attributes
     ----------
@@ -163,8 +166,10 @@ class DeviceTriplets(TripletPasses):
         n_items: int,
         precision: str = "double",
         whole: TripletPasses | None = None,
+        answers: Answers = EACH_ROW,
     ) -> None:
         super().__init__(n_items, whole)
+        self.answers = answers
         self.ids = ids
         self.weight = weight
         self.precision = precision
@@ -182,7 +187,9 @@ class DeviceTriplets(TripletPasses):
         ids = torch.empty((3, len(host)), dtype=torch.int32, device=where)
         weight = torch.empty(len(host) * host.weighted, dtype=torch.float64, device=where)
         fill((ids.T, weight), sent(host.each_block, device))
-        return cls(ids, weight, host.n_items, precision, whole)
+        number, one_voter = host.answers
+        answers = Answers(torch.from_numpy(number).to(where), one_voter)
+        return cls(ids, weight, host.n_items, precision, whole, answers)
 
     def __len__(self) -> int:
         return self.ids.shape[1]
@@ -223,6 +230,10 @@ class DeviceTriplets(TripletPasses):
             ends = require("torch", extra="gpu").cat([ends, self.ids[1:].T])
             n_parts = DeviceColumns(ends, empty, [len(ends)], self.n_items).n_parts(n_occurring)
         return int(n_parts[0])
+
+    def curvature(self, points: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
+        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
+        return self._pass("curvature_sums", self._precise(points), loss, *self.answers)
 
     def _sum(self, kernel: str, points: Tensor, *arguments: Any) -> Any:
         sums = getattr(backends.load_for(self.ids), kernel)

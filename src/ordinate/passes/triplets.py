@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ordinate._base.threads import blocks, in_order, n_threads, run
+from ordinate._base.threads import blocks, in_order, n_threads, run, whole_groups
 from ordinate.data.rows import read_only
 from ordinate.data.triplets import Triplets
 from ordinate.kernels import backends
 from ordinate.kernels.backends import numpy_
 from ordinate.kernels.losses import Loss
 from ordinate.passes.adding import added
-from ordinate.passes.contract import Array, Result
+from ordinate.passes.contract import EACH_ROW, Answers, Array, Result
 from ordinate.passes.sampling import sampled_rows
 
 # Each part has sums of its own for all items, and costs some of Python's time.
@@ -37,6 +37,8 @@ class TripletPasses(ABC):
     whole : TripletPasses, optional
         The store that this one is a sample of.
     """
+
+    answers: Answers = EACH_ROW
 
     def __init__(self, n_items: int, whole: "TripletPasses | None" = None) -> None:
         self.n_items, self.whole = n_items, whole
@@ -93,6 +95,8 @@ class MemoryTriplets(TripletPasses):
     backend : module
     whole : store of triplets, optional
         The store that this one is a sample of.
+    answers : Answers, optional
+        Which rows ``curvature`` takes for one answer.
 
     Attributes
     ----------
@@ -107,18 +111,33 @@ class MemoryTriplets(TripletPasses):
         n_items: int,
         backend: ModuleType,
         whole: TripletPasses | None = None,
+        answers: Answers = EACH_ROW,
     ) -> None:
         super().__init__(n_items, whole)
+        self.answers = answers
         # Read-only like those of a table, so that kernels are compiled for one kind of array.
         self.rows = read_only(rows.view(np.uint32))
         self.weight = weight
         self.backend = backend
 
     @classmethod
-    def from_triplets(cls, triplets: Triplets, backend: str = "auto") -> "MemoryTriplets":
-        """Use the rows of a table where they lie."""
-        weight = NO_WEIGHT if triplets.weight is None else triplets.weight
-        return cls(triplets.rows, weight, triplets.n_items, backends.load(backend))
+    def from_triplets(
+        cls, triplets: Triplets, backend: str = "auto", by: str = "row"
+    ) -> "MemoryTriplets":
+        """Use the rows of a table where they lie; by answer or participant, those of each together.
+
+        Where they are not, that takes a copy.
+        """
+        rows, weight = triplets.rows, NO_WEIGHT if triplets.weight is None else triplets.weight
+        answers = EACH_ROW
+        if by == "participant" or (by == "answer" and triplets.answer is not None):
+            number = triplets.groups(by)
+            if (number[1:] < number[:-1]).any():
+                order = np.argsort(number, kind="stable")
+                number, rows = number[order], rows[order]
+                weight = weight[order] if len(weight) else weight
+            answers = Answers(number, one_voter=by == "participant")
+        return cls(rows, weight, triplets.n_items, backends.load(backend), answers=answers)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -169,6 +188,21 @@ class MemoryTriplets(TripletPasses):
             workers=workers,
             ahead=workers,
         )
+
+    def curvature(self, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
+        self.count_pass()
+        points, sums, answers = (
+            np.ascontiguousarray(points),
+            self.backend.curvature_sums,
+            self.answers,
+        )
+
+        def part_sums(part: slice) -> Any:
+            own = answers.number[part], answers.one_voter  # no numbers stay none
+            return sums(self.rows[part], self.weight[part], points, loss, *own)
+
+        return added(run(part_sums, whole_groups(self._parts(points.size), answers.number)))
 
     def _sum(self, kernel: str, points: np.ndarray, *arguments: Any) -> Any:
         points, sums = np.ascontiguousarray(points), getattr(self.backend, kernel)

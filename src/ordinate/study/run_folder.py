@@ -17,7 +17,8 @@ from ordinate.algorithms.dimension import DimensionChoice
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
-from ordinate.estimators.saving import write_model
+from ordinate.estimators.saving import standard_errors, write_model
+from ordinate.estimators.uncertain import IN_WORDS
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
 from ordinate.evaluation.metrics import as_plain, three_way_in_words
@@ -106,6 +107,7 @@ def write_run(
     model = analysis.model
     labels = [str(label) for label in model.items_]
     columns: dict[str, Any] = {
+        **standard_errors(model),
         "triplets": analysis.triplets_per_item,
         "accuracy": analysis.accuracy_per_item.round(4),
     }
@@ -194,6 +196,7 @@ def describe(analysis: Analysis, story: Story) -> dict[str, Any]:
         "n_passes": _number(getattr(model, "n_passes_", None)),
         "init": getattr(getattr(model, "init_", None), "name", None),
         "starts": [end._asdict() for end in getattr(model, "starts_", [])],
+        "covariance": _covariance_in_words(model),
     }
     return {
         "ordinate": __version__,
@@ -226,6 +229,12 @@ def _choice(model: Any) -> dict[str, Any] | None:
         "n_triplets": model.n_chosen_by_,
         "tried": model.choice_,
     }
+
+
+def _covariance_in_words(model: Any) -> str | None:
+    """What the standard errors take for independent; None for a method that knows none."""
+    kind = getattr(model, "covariance_kind_", None)
+    return None if kind is None else f"by {kind}: {IN_WORDS[kind]}"
 
 
 def _dimension(model: Any) -> DimensionChoice | None:
@@ -359,7 +368,7 @@ def _start_problems(analysis: Analysis) -> list[Problem]:
 
 def _free_name(name: str) -> str:
     """Return a name for a column of items that none of ours has."""
-    ours = name in ("label", "name", "triplets", "accuracy") or re.fullmatch(r"dim\d+", name)
+    ours = name in ("label", "name", "triplets", "accuracy") or re.fullmatch(r"(dim|se)\d+", name)
     return f"items_{name}" if ours else name
 
 

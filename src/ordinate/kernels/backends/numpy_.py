@@ -5,7 +5,7 @@ Those that run on a device take torch tensors as well, for ``torch_`` to share.
 
 import numpy as np
 
-from ordinate._base.arrays import add_at, beside, copy, count_in, keep, namespace
+from ordinate._base.arrays import add_at, beside, cast, copy, count_in, keep, namespace
 from ordinate._base.threads import blocks
 from ordinate.kernels.formulas import Noise
 from ordinate.kernels.losses import Loss
@@ -14,6 +14,7 @@ PLACING_STEPS = 3
 HALVINGS = 5
 DAMPING = 1e-9  # relative to the curvature: points on a line through all landmarks stay on it
 TINY = 1e-300
+NO_ANSWER = np.empty(0, np.int64)  # each row is an answer of its own
 
 
 def scan_rows(rows: np.ndarray, n_items: int) -> tuple[int, int, int, bool]:
@@ -218,37 +219,61 @@ def loss_sums(
 
 
 def curvature_sums(
-    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
+    rows: np.ndarray,
+    weight: np.ndarray,
+    points: np.ndarray,
+    loss: Loss,
+    answer: np.ndarray = NO_ANSWER,
+    one_voter: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each item's block (d, d) of a loss's curvature, and of its gradients' outer products.
 
-    Both are sums over triplets of a weight times the outer product of the derivative of z, the
-    penalty's argument: the curvature of the penalty, and the square of its slope.
+    The first is a sum over triplets of the penalty's curvature times the outer product of the
+    derivative of z, the penalty's argument. The second is a sum over answers, whose rows' gradients
+    are added up first: the rows of one ``answer`` (m,) have the same number there, and are
+    together. Without numbers each row is an answer. A row of weight w stands for w answers, or, if
+    ``one_voter``, for one that says it w times.
     """
-    curvature, square, pull, push = curvature_terms(rows, weight, points, loss)
-    blocks = namespace(points).zeros_like(points[:, :, None] * points[:, None, :])
+    curvature, slope, pull, push = curvature_terms(rows, weight, points, loss, one_voter)
+    xp = namespace(points)
+    blocks = xp.zeros_like(points[:, :, None] * points[:, None, :])
     spread = copy(blocks)
-    for item, change in zip(rows.T, (pull - push, -pull, push), strict=True):
-        outer = change[:, :, None] * change[:, None, :]
-        add_at(blocks, item, curvature[:, None, None] * outer)
-        add_at(spread, item, square[:, None, None] * outer)
+    changes = (pull - push, -pull, push)
+    for item, change in zip(rows.T, changes, strict=True):
+        add_at(blocks, item, curvature[:, None, None] * _outer(change))
+    if len(answer):
+        at = xp.concatenate(
+            [cast(answer, "int64") * len(points) + cast(i, "int64") for i in rows.T]
+        )
+        pairs, place = xp.unique(at, return_inverse=True)
+        gradient = xp.zeros_like(points[:1, :] * cast(pairs, "float64")[:, None])
+        add_at(gradient, place, xp.concatenate([slope[:, None] * change for change in changes]))
+        add_at(spread, pairs % len(points), _outer(gradient))
+    else:
+        for item, change in zip(rows.T, changes, strict=True):
+            add_at(spread, item, (slope**2)[:, None, None] * _outer(change))
     return blocks, spread
 
 
-def curvature_terms(
-    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Per triplet: the penalty's curvature and squared slope, and z's derivatives by near and far.
+def _outer(vectors: np.ndarray) -> np.ndarray:
+    return vectors[:, :, None] * vectors[:, None, :]
 
-    The derivatives (m, d) are those of the link by the anchor's coordinates.
+
+def curvature_terms(
+    rows: np.ndarray, weight: np.ndarray, points: np.ndarray, loss: Loss, one_voter: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Per triplet: the penalty's curvature and slope, and z's derivatives by near and far.
+
+    The derivatives (m, d) are those of the link by the anchor's coordinates. The square of the
+    slope is that of all the answers that a row stands for.
     """
     to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, loss)
     penalty, shape = loss.penalty, loss.penalty_shape
-    curvature, square = penalty.curvature(z, *shape), penalty.slope(z, *shape) ** 2
+    curvature, slope = penalty.curvature(z, *shape), penalty.slope(z, *shape)
     if len(weight):
-        # A row seen w times adds w independent gradients.
-        curvature, square = curvature * weight, square * weight
-    return curvature, square, 2 * slope_near[:, None] * to_near, 2 * slope_far[:, None] * to_far
+        # A row seen w times adds w independent gradients, unless they are of one voter.
+        curvature, slope = curvature * weight, slope * (weight if one_voter else weight**0.5)
+    return curvature, slope, 2 * slope_near[:, None] * to_near, 2 * slope_far[:, None] * to_far
 
 
 def shape_sums(

@@ -8,7 +8,7 @@ rows of each column. Triplets are three arrays of ids (3, m).
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ordinate._base.threads import blocks
+from ordinate._base.threads import blocks, whole_groups
 from ordinate.kernels.backends import numpy_
 from ordinate.kernels.backends.numpy_ import place_items
 from ordinate.kernels.formulas import Noise
@@ -99,13 +99,21 @@ def loss_sums(ids: Tensor, weight: Tensor, points: Tensor, loss: Loss) -> tuple[
 
 
 def curvature_sums(
-    ids: Tensor, weight: Tensor, points: Tensor, loss: Loss
+    ids: Tensor,
+    weight: Tensor,
+    points: Tensor,
+    loss: Loss,
+    answer: Tensor = (),
+    one_voter: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Each item's block (d, d) of a loss's curvature, and of its gradients' outer products."""
     d = points.shape[1]
     sums = points.new_zeros((2, len(points), d, d)).double()
-    for rows, w in _rows(ids, weight, 3 * d * d):
-        for total, some in zip(sums, numpy_.curvature_sums(rows, w, points, loss), strict=True):
+    for part in whole_groups(blocks(ids.shape[1], max(BLOCK // (3 * d * d), 1)), answer):
+        found = numpy_.curvature_sums(
+            ids[:, part].T, weight[part], points, loss, answer[part], one_voter
+        )
+        for total, some in zip(sums, found, strict=True):
             total += some
     return sums[0], sums[1]
 

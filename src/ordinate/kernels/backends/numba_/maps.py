@@ -1,12 +1,17 @@
 """Kernels over triplets, given a map: losses, curvature, shape numbers, similarities."""
 
+import math
+
 import numpy as np
 
 from ordinate.kernels.backends import numpy_
 from ordinate.kernels.backends.numba_.functions import BATCH, filled, kernel
 from ordinate.kernels.backends.translating import blank
 
-link = link_slope = penalty = penalty_slope = blank
+MANY = 1 << 16  # rows of a part from which a compiled curvature pays
+NO_ANSWER = numpy_.NO_ANSWER
+
+link = link_slope = penalty = penalty_slope = penalty_curvature = blank
 link_by_first = link_by_second = penalty_by_first = penalty_by_second = blank
 
 
@@ -53,30 +58,138 @@ def _loss_sums(rows, weight, points, link_shape, penalty_shape, margin):
     return value, gradient
 
 
-def curvature_sums(rows, weight, points, loss):
-    # Few rows tell a curvature: NumPy works out their terms, sparing a second compiled copy.
-    curvature, square, pull, push = numpy_.curvature_terms(rows, weight, points, loss)
-    return _outer_sums(rows, curvature, square, pull, push, points.shape[0])
+def curvature_sums(rows, weight, points, loss, answer=NO_ANSWER, one_voter=False):
+    if len(rows) < MANY:
+        # Few rows tell a curvature: NumPy works out their terms, sparing a second compiled copy.
+        terms = numpy_.curvature_terms(rows, weight, points, loss, one_voter)
+        return _outer_sums(rows, *terms, answer, len(points))
+    compiled = filled(
+        _curvature_sums,
+        link=loss.link.value,
+        link_slope=loss.link.slope,
+        penalty_slope=loss.penalty.slope,
+        penalty_curvature=loss.penalty.curvature,
+    )
+    shape = loss.link_shape, loss.penalty_shape, loss.margin
+    return compiled(rows, weight, points, *shape, answer, one_voter)
+
+
+def _curvature_sums(rows, weight, points, link_shape, penalty_shape, margin, answer, one_voter):
+    n, d = points.shape
+    sums, of_answer = np.zeros((n, 2, d, d)), _no_answer_yet(answer, n, d)
+    near, far = np.empty(BATCH), np.empty(BATCH)
+    slope, curvature = np.empty(BATCH), np.empty(BATCH)
+    pull, push = np.empty((BATCH, d)), np.empty((BATCH, d))
+    for first in range(0, rows.shape[0], BATCH):
+        size = min(BATCH, rows.shape[0] - first)
+        batch = rows[first : first + size]
+        _distances(batch, points, near, far)
+        for i in range(size):
+            u, v = near[i], far[i]
+            slope[i] = link(u, *link_shape) - link(v, *link_shape) + margin
+            near[i], far[i] = 2 * link_slope(u, *link_shape), 2 * link_slope(v, *link_shape)
+        for i in range(size):
+            z = slope[i]
+            curvature[i] = penalty_curvature(z, *penalty_shape)
+            slope[i] = penalty_slope(z, *penalty_shape)
+        if weight.shape[0] > 0:
+            for i in range(size):
+                w = weight[first + i]
+                curvature[i] *= w
+                slope[i] *= w if one_voter else math.sqrt(w)
+        for i in range(size):
+            anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
+            for a in range(d):
+                x = points[anchor, a]
+                pull[i, a], push[i, a] = near[i] * (x - points[j, a]), far[i] * (x - points[k, a])
+        answers = answer[first : first + size]  # none stay none
+        _add_outer(batch, curvature, slope, pull, push, answers, sums, *of_answer)
+    return _finished(sums, *of_answer)
 
 
 @kernel
-def _outer_sums(rows, curvature, square, pull, push, n):
+def _outer_sums(rows, curvature, slope, pull, push, answer, n):
     d = pull.shape[1]
-    blocks, spread = np.zeros((n, d, d)), np.zeros((n, d, d))
-    change = np.empty((3, d))
+    sums, of_answer = np.zeros((n, 2, d, d)), _no_answer_yet(answer, n, d)
+    _add_outer(rows, curvature, slope, pull, push, answer, sums, *of_answer)
+    return _finished(sums, *of_answer)
+
+
+@kernel
+def _no_answer_yet(answer, n, d):
+    """Room for the rows of an answer: gradients of its items, which these are, how many, whose."""
+    size = n if answer.shape[0] > 0 else 0
+    return (
+        np.zeros((size, d)),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(2, np.int64),
+    )
+
+
+@kernel
+def _add_outer(rows, curvature, slope, pull, push, answer, sums, gradient, item_of, place, state):
+    """Add to the lower triangles of each item's two blocks; to the second, by whole answers.
+
+    ``item_of`` lists the items of the answer at hand, and ``place`` says where each is in the list,
+    counted from 1; ``state`` is their number and that answer.
+    """
+    d = pull.shape[1]
+    by_answer = answer.shape[0] > 0
+    change = np.empty(d)
     for row in range(rows.shape[0]):
-        for a in range(d):
-            change[0, a] = pull[row, a] - push[row, a]
-            change[1, a] = -pull[row, a]
-            change[2, a] = push[row, a]
+        if by_answer and answer[row] != state[1]:
+            _add_answer(sums, gradient, item_of, place, state)
+            state[1] = answer[row]
         for k in range(3):
             item = rows[row, k]
             for a in range(d):
-                for b in range(d):
-                    outer = change[k, a] * change[k, b]
-                    blocks[item, a, b] += curvature[row] * outer
-                    spread[item, a, b] += square[row] * outer
-    return blocks, spread
+                if k == 0:
+                    change[a] = pull[row, a] - push[row, a]
+                else:
+                    change[a] = -pull[row, a] if k == 1 else push[row, a]
+            for a in range(d):
+                for b in range(a + 1):
+                    sums[item, 0, a, b] += curvature[row] * change[a] * change[b]
+            if by_answer:
+                if place[item] == 0:
+                    item_of[state[0]] = item
+                    state[0] += 1
+                    place[item] = state[0]
+                for a in range(d):
+                    gradient[item, a] += slope[row] * change[a]
+            else:
+                square = slope[row] * slope[row]
+                for a in range(d):
+                    for b in range(a + 1):
+                        sums[item, 1, a, b] += square * change[a] * change[b]
+
+
+@kernel
+def _add_answer(sums, gradient, item_of, place, state):
+    """Add the outer products of an answer's gradients, and make room for the next."""
+    d = gradient.shape[1]
+    for i in range(state[0]):
+        item = item_of[i]
+        for a in range(d):
+            for b in range(a + 1):
+                sums[item, 1, a, b] += gradient[item, a] * gradient[item, b]
+        place[item] = 0
+        for a in range(d):
+            gradient[item, a] = 0
+    state[0] = 0
+
+
+@kernel
+def _finished(sums, gradient, item_of, place, state):
+    """Add the last answer, and fill in the upper triangles."""
+    _add_answer(sums, gradient, item_of, place, state)
+    for item in range(sums.shape[0]):
+        for kind in range(2):
+            for a in range(sums.shape[2]):
+                for b in range(a):
+                    sums[item, kind, b, a] = sums[item, kind, a, b]
+    return sums[:, 0], sums[:, 1]
 
 
 def shape_sums(rows, weight, points, loss):
