@@ -75,10 +75,10 @@ def test_gradients_are_added_up_by_answer(backend, by, weighted, d, compiled, mo
     loss = losses.get("power", power=0.4, slope=2.0, lapse=0.05)
     store = store_of(table, backend, by=by)
     F, S = store.curvature(points, loss)
-    assert S == pytest.approx(by_hand(table, by, points, loss), rel=1e-9, abs=1e-9)
+    assert pytest.approx(by_hand(table, by, points, loss), rel=1e-9, abs=1e-9) == S
     weight = np.empty(0) if table.weight is None else table.weight
     blocks = numpy_.curvature_sums(table.rows, weight, points, loss)[0]
-    assert F == pytest.approx(blocks, rel=1e-9, abs=1e-9)
+    assert pytest.approx(blocks, rel=1e-9, abs=1e-9) == F
     assert store.n_passes == 1
 
 

@@ -14,13 +14,25 @@ questions will teach, whatever the answers, so that the next round asks about ot
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ordinate._base.checks import check_number, check_whole, random_generator
+from ordinate._base.checks import check_number, random_generator
 from ordinate._base.messages import Message, Option, some
-from ordinate.asking.designs import Questions, different, draw_questions
+from ordinate.asking.designs import (
+    CHECKS,
+    REPEATS,
+    Questions,
+    Shares,
+    count_questions,
+    draw_questions,
+    question_code,
+    refuse_more_than,
+)
+from ordinate.estimators.likelihood import LikelihoodEmbedder
 from ordinate.kernels.losses import Loss
 
 RANDOM_SHARE = 0.2
@@ -40,7 +52,9 @@ def next_questions(
     random_share: float = RANDOM_SHARE,
     random_state: Any = None,
 ) -> np.ndarray:
-    """Choose the questions that will teach most; see :func:`choose_questions`.
+    """Choose the questions that will teach most, as an array.
+
+    Takes the arguments of :func:`choose_questions`, and adds no repeats and no checks.
 
     Returns
     -------
@@ -56,17 +70,26 @@ def next_questions(
     (100, 3)
     """
     chosen = choose_questions(
-        model, n_questions, about=about, random_share=random_share, random_state=random_state
+        model,
+        n_questions,
+        about=about,
+        random_share=random_share,
+        repeats=0,
+        checks=0,
+        random_state=random_state,
     )
     return chosen.rows
 
 
 def choose_questions(
     model: Any,
-    n_questions: int,
+    budget: int,
     *,
     about: Sequence[Any] | None = None,
     random_share: float = RANDOM_SHARE,
+    repeats: float = REPEATS,
+    checks: float = CHECKS,
+    blocks: int = 1,
     random_state: Any = None,
 ) -> Questions:
     """Choose the questions that will teach most, and say which of them are drawn at random.
@@ -75,35 +98,39 @@ def choose_questions(
     ----------
     model : estimator
         Fitted; one that answers with probabilities and knows its ``covariance_``.
-    n_questions : int
+    budget : int
+        Number of questions, repeats and checks included.
     about : sequence of labels, optional
-        Items of the map that each question must be about, one of them at least.
+        Items of the map; each question is about one of them at least.
     random_share : float
         Share of the questions that is drawn at random, whatever the map: it is these that tell
         honestly how well a map predicts. All are, while places are uncertain by more than 0.45
         times the size of the map: a map that is mostly chance chooses worse than chance.
+    repeats, checks, blocks
+        As for :func:`design_questions`.
     random_state : int, Generator or None
 
     Returns
     -------
     Questions
-        In random order.
     """
-    n_questions = check_whole("n_questions", n_questions)
+    shares = Shares.of(budget, repeats, checks, blocks)
     random_share = check_number("random_share", random_share, least=0, below=np.nextafter(1, 2))
     rng = random_generator(random_state)
     points, covariance = _placed(model)
-    allowed = np.flatnonzero(~np.isnan(points).any(axis=1))
-    wanted = allowed if about is None else _ids(model, about, allowed)
+    placed = np.flatnonzero(~np.isnan(points).any(axis=1))
+    wanted = placed if about is None else _ids(model, about, placed)
+    possible = count_questions(len(placed)) - count_questions(len(placed) - len(wanted))
+    refuse_more_than(possible, shares.new)
     known = about is not None or uncertainty(points, covariance) <= UNKNOWN
-    n_random = round(random_share * n_questions) if known else n_questions
+    n_random = round(random_share * shares.new) if known else shares.new
     loss = model._loss(points.shape[1])
-    active = _best(points, covariance, loss, allowed, wanted, n_questions - n_random, rng)
-    others = _drawn(allowed, wanted, n_random, rng, besides=active)
+    active = _best(points, covariance, loss, placed, wanted, shares.new - n_random, rng)
+    others = _drawn(placed, wanted, n_random, rng, besides=active)
     rows = np.concatenate([active, others])
     source = np.repeat(["active", "random"], [len(active), len(others)])
     order = rng.permutation(len(rows))
-    return Questions(rows[order], source[order], np.ones(len(rows), int))
+    return shares.arranged(rows[order], source[order], "triplet", placed, rng)
 
 
 def uncertainty(points: np.ndarray, covariance: np.ndarray) -> float:
@@ -147,42 +174,46 @@ def _best(
     points: np.ndarray,
     covariance: np.ndarray,
     loss: Loss,
-    allowed: np.ndarray,
+    placed: np.ndarray,
     wanted: np.ndarray,
     n_questions: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Choose questions round by round among many drawn at random."""
     chosen = np.empty((0, 3), int)
-    precision = np.linalg.inv(covariance[allowed])
+    precision = np.linalg.inv(covariance[placed])
     covariance = covariance.copy()
     # No item takes more than its share, but those that every question is about.
     used = np.zeros(len(points), int)
-    share = 3 * n_questions / len(allowed)
+    share = 3 * n_questions / len(placed)
     for k in range(ROUNDS):
         size = n_questions * (k + 1) // ROUNDS - len(chosen)
         if size <= 0:
             continue
-        candidates = _drawn(allowed, wanted, CANDIDATES * size, rng, besides=chosen)
+        candidates = _drawn(placed, wanted, CANDIDATES * size, rng, besides=chosen)
         gains = gain(points, covariance, loss, candidates)
         limit = np.full(len(points), np.ceil(AT_MOST * share * (k + 1) / ROUNDS))
-        limit[wanted if len(wanted) < len(allowed) else []] = np.inf
+        limit[wanted if len(wanted) < len(placed) else []] = np.inf
         best = _spread(candidates[np.argsort(-gains, kind="stable")], size, used, limit)
         chosen = np.concatenate([chosen, best])
         z, slopes = _slopes(points, loss, best)
         information = loss.penalty.curvature(z, *loss.penalty_shape)
-        place = np.searchsorted(allowed, best.T)
+        place = np.searchsorted(placed, best.T)
         for item, slope in zip(place, slopes, strict=True):
             taught = information[:, None, None] * slope[:, :, None] * slope[:, None, :]
             np.add.at(precision, item, taught)
-        covariance[allowed] = np.linalg.inv(precision)
+        covariance[placed] = np.linalg.inv(precision)
     return chosen
 
 
 def _spread(candidates: np.ndarray, size: int, used: np.ndarray, limit: np.ndarray) -> np.ndarray:
     """Take the first questions whose items have not reached their limit; then any."""
-    taken, left = [], []
-    for row, (i, j, k) in enumerate(candidates.tolist()):
+    taken: list[int] = []
+    left: list[int] = []
+    pieces = (
+        candidates[start : start + size].tolist() for start in range(0, len(candidates), size)
+    )
+    for row, (i, j, k) in enumerate(chain.from_iterable(pieces)):
         if used[i] < limit[i] and used[j] < limit[j] and used[k] < limit[k]:
             taken.append(row)
             used[[i, j, k]] += 1
@@ -194,19 +225,71 @@ def _spread(candidates: np.ndarray, size: int, used: np.ndarray, limit: np.ndarr
 
 
 def _drawn(
-    allowed: np.ndarray,
+    placed: np.ndarray,
     wanted: np.ndarray,
     size: int,
     rng: np.random.Generator,
     besides: np.ndarray,
 ) -> np.ndarray:
-    """Draw different questions about allowed items, and about wanted ones, besides those given."""
-    ...
+    """Draw different questions about wanted and other placed items, but not those given.
+
+    Fewer than ``size`` where there are no more.
+    """
+    n = int(placed[-1]) + 1
+    without = count_questions(len(placed) - len(wanted))
+    possible = count_questions(len(placed)) - without
+    if 2 * (size + len(besides)) > possible:
+        drawn = placed[draw_questions(len(placed), count_questions(len(placed)), rng)]
+        drawn = drawn[np.isin(drawn, wanted).any(axis=1)]
+    else:
+        # Some are drawn twice, or were given: of twice as many, enough are left.
+        drawn = np.empty((0, 3), int)
+        while len(drawn) < size:
+            more = _about(placed, wanted, 2 * size, rng)
+            more = more[~np.isin(question_code(more, n), question_code(besides, n))]
+            drawn = np.concatenate([drawn, more])
+            drawn = drawn[np.sort(np.unique(question_code(drawn, n), return_index=True)[1])]
+        return drawn[:size]
+    return drawn[~np.isin(question_code(drawn, n), question_code(besides, n))][:size]
+
+
+def _about(
+    placed: np.ndarray, wanted: np.ndarray, size: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw questions, each about a wanted item in a random place and two other placed ones."""
+    i = rng.choice(np.searchsorted(placed, wanted), size)
+    j = rng.integers(len(placed) - 1, size=size)
+    j += j >= i
+    k = rng.integers(len(placed) - 2, size=size)
+    k += k >= np.minimum(i, j)
+    k += k >= np.maximum(i, j)
+    return rng.permuted(placed[np.column_stack([i, j, k])], axis=1)
 
 
 def _placed(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    ...
+    """Return places and covariances of a fitted model, or raise if it has none to choose by."""
+    check_is_fitted(model, "embedding_")
+    if not isinstance(model, LikelihoodEmbedder):
+        raise TypeError(
+            f"questions are chosen by a model that answers with probabilities; "
+            f"{type(model).__name__} has none: take OrdinalEmbedding, PowerEmbedding, STE, TSTE, "
+            "CKL or LOE"
+        )
+    if (~np.isnan(model.embedding_).any(axis=1)).sum() < 3:
+        raise ValueError("a question needs three items with a place in the map")
+    return model.embedding_, model.covariance_
 
 
-def _ids(model: Any, about: Sequence[Any], allowed: np.ndarray) -> np.ndarray:
-    ...
+def _ids(model: Any, about: Sequence[Any], placed: np.ndarray) -> np.ndarray:
+    """Return the ids of labels, or raise if they are not on the map."""
+    id_of = {label: k for k, label in enumerate(model.items_.tolist())}
+    unknown = [label for label in about if id_of.get(label) not in placed]
+    if unknown:
+        raise ValueError(
+            Message(
+                Option("about"),
+                f" names items that have no place in the map: {some(unknown)}. Ask about new items "
+                "at random first, and place them",
+            )
+        )
+    return np.unique([id_of[label] for label in about])

@@ -9,7 +9,7 @@ common: together they are all the questions there are.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -100,12 +100,9 @@ def design_questions(
     True
     """
     n_items = check_whole("n_items", n_items, least=3)
-    budget = check_whole("budget", budget)
-    blocks = check_whole("blocks", blocks, most=budget)
+    shares = Shares.of(budget, repeats, checks, blocks)
     check_choice("kind", kind, KINDS)
     check_choice("design", design, DESIGNS)
-    repeats = check_number("repeats", repeats, least=0, below=0.5)
-    checks = check_number("checks", checks, least=0, below=0.5)
     if (landmarks is not None) != (design == "landmarks"):
         raise ValueError(
             Message(Option("design", "landmarks"), " and ", Option("landmarks"), " go together")
@@ -115,53 +112,81 @@ def design_questions(
             "landmarks are anchors, and three items of which one is the odd one out have none"
         )
     rng = random_generator(random_state)
-    n_repeats, n_checks = round(repeats * budget), round(checks * budget)
-    n_new = budget - n_repeats - n_checks
-    if n_repeats > n_new:
-        raise ValueError("repeats and checks leave too few questions to repeat: lower their shares")
     if landmarks is not None:
         anchors = check_landmarks(landmarks, n_items, rng)
-        _refuse_more_than(math.comb(n_items - 1, 2) * len(anchors), n_new)
-        rows = _about(anchors, n_items, n_new, rng)
+        refuse_more_than(math.comb(n_items - 1, 2) * len(anchors), shares.new)
+        rows = _about(anchors, n_items, shares.new, rng)
     else:
-        _refuse_more_than(n_questions(n_items, kind), n_new)
+        refuse_more_than(count_questions(n_items, kind), shares.new)
         draw = _balanced if design == "balanced" else _uniform
-        rows = draw(n_items, n_new, kind, rng)
-    asked = Questions(rows, np.full(n_new, "random"), _parts(n_new, blocks), kind)
-    return with_repeats_and_checks(asked, n_items, n_repeats, n_checks, rng)
+        rows = draw(n_items, shares.new, kind, rng)
+    return shares.arranged(rows, np.full(len(rows), "random"), kind, np.arange(n_items), rng)
 
 
-def n_questions(n_items: int, kind: str = "triplet") -> int:
-    """Return how many different questions there are."""
-    return n_items * math.comb(n_items - 1, 2) // (1 if kind == "triplet" else 3)
+@dataclass(frozen=True)
+class Shares:
+    """How many questions of a budget are new, repeats and checks, and into how many blocks."""
+
+    new: int
+    repeats: int
+    checks: int
+    blocks: int
+
+    @classmethod
+    def of(cls, budget: int, repeats: float, checks: float, blocks: int) -> "Shares":
+        """Share a budget out, or raise if that cannot be."""
+        budget = check_whole("budget", budget)
+        n_repeats = round(check_number("repeats", repeats, least=0, below=0.5) * budget)
+        n_checks = round(check_number("checks", checks, least=0, below=0.5) * budget)
+        new = budget - n_repeats - n_checks
+        if n_repeats > new:
+            raise ValueError(
+                "repeats and checks leave too few questions to be repeated: lower their shares"
+            )
+        return cls(new, n_repeats, n_checks, check_whole("blocks", blocks, most=max(new, 1)))
+
+    def arranged(
+        self,
+        rows: np.ndarray,
+        source: np.ndarray,
+        kind: str,
+        items: np.ndarray,
+        rng: np.random.Generator,
+    ) -> Questions:
+        """Add repeats, and checks about some items; share all out to blocks, and shuffle each."""
+        block = _parts(len(rows), self.blocks)
+        # One of each stretch, so that all blocks have as many.
+        edges = np.arange(self.repeats + 1) * len(rows) // max(self.repeats, 1)
+        chosen = rng.integers(edges[:-1], edges[1:])
+        turned = [0, 2, 1] if kind == "triplet" else [1, 2, 0]
+        elsewhere = 1 + rng.integers(self.blocks - 1) if self.blocks > 1 else 0
+        again = (block[chosen] - 1 + elsewhere) % self.blocks + 1
+        checking = rng.permutation(_parts(self.checks, self.blocks))
+        block = np.concatenate([block, again, checking])
+        kinds = np.repeat(["repeat", "check"], [self.repeats, self.checks])
+        order = np.lexsort([rng.random(len(block)), block])
+        obvious = _checks(items, self.checks, kind, rng)
+        return Questions(
+            np.concatenate([rows, rows[chosen][:, turned], obvious])[order],
+            np.concatenate([source, kinds])[order],
+            block[order],
+            kind,
+        )
 
 
-def with_repeats_and_checks(
-    asked: Questions, n_items: int, n_repeats: int, n_checks: int, rng: np.random.Generator
-) -> Questions:
-    """Add repeated questions and checks to every block, and shuffle each."""
-    blocks = int(asked.block.max(initial=1))
-    chosen = np.sort(rng.choice(len(asked), n_repeats, replace=False))
-    turned = np.array([0, 2, 1]) if asked.kind == "triplet" else np.array([1, 2, 0])
-    elsewhere = 1 + rng.integers(blocks - 1) if blocks > 1 else 0
-    # One item twice, in all places but the anchor's: who looks sees which belongs to which.
-    twice, other = rng.integers(n_items, size=n_checks), rng.integers(n_items - 1, size=n_checks)
+def _checks(items: np.ndarray, m: int, kind: str, rng: np.random.Generator) -> np.ndarray:
+    """Ask what is plain to see: one item is shown twice, one of them as the anchor if there is."""
+    twice, other = rng.integers(len(items), size=m), rng.integers(len(items) - 1, size=m)
     other += other >= twice
-    obvious = np.column_stack([twice, twice, other])
-    places = np.tile([0, 1, 2], (n_checks, 1))
-    moved = places[:, 1:] if asked.kind == "triplet" else places
+    rows = items[np.column_stack([twice, twice, other])]
+    moved = rows[:, 1:] if kind == "triplet" else rows
     moved[:] = rng.permuted(moved, axis=1)
-    rows = [asked.rows, asked.rows[chosen][:, turned], np.take_along_axis(obvious, places, axis=1)]
-    source = [asked.source, np.full(n_repeats, "repeat"), np.full(n_checks, "check")]
-    again = (asked.block[chosen] - 1 + elsewhere) % blocks + 1
-    block = np.concatenate([asked.block, again, rng.permutation(_parts(n_checks, blocks))])
-    order = np.lexsort([rng.random(len(block)), block])
-    return replace(
-        asked,
-        rows=np.concatenate(rows)[order],
-        source=np.concatenate(source)[order],
-        block=block[order],
-    )
+    return rows
+
+
+def count_questions(n_items: int, kind: str = "triplet") -> int:
+    """Return how many different questions there are."""
+    return math.comb(n_items, 3) * (3 if kind == "triplet" else 1)
 
 
 def _parts(m: int, blocks: int) -> np.ndarray:
@@ -169,7 +194,8 @@ def _parts(m: int, blocks: int) -> np.ndarray:
     return 1 + np.arange(m) * blocks // max(m, 1)
 
 
-def _refuse_more_than(possible: int, wanted: int) -> None:
+def refuse_more_than(possible: int, wanted: int) -> None:
+    """Raise if there are not as many different questions as are wanted."""
     if wanted > possible:
         raise ValueError(
             Message(
@@ -184,12 +210,15 @@ def _refuse_more_than(possible: int, wanted: int) -> None:
 def _balanced(n: int, m: int, kind: str, rng: np.random.Generator) -> np.ndarray:
     """Draw rounds around the circle, the last of them in part."""
     n_rounds, n_steps = -(-m // n), math.comb(n - 1, 2)
-    if kind == "triplet":
-        steps = 1 + _unranked_pairs(rng.choice(n_steps, n_rounds, replace=False))
-    else:
-        # Three pairs of steps at most lead to the same sets of three, so these are enough.
-        size = min(3 * n_rounds, n_steps)
-        steps = _different_sets(1 + _unranked_pairs(rng.choice(n_steps, size, replace=False)), n)
+    # Three pairs of steps at most lead to the same sets of three, so these are enough.
+    size = n_rounds if kind == "triplet" else min(3 * n_rounds, n_steps)
+    number = rng.choice(n_steps, size, replace=False)
+    # One of the first two steps is 1, so that the first round connects all items.
+    linking = math.comb(int(rng.integers(1, n - 1)), 2)
+    number = np.append(linking, number[number != linking])[:size]
+    steps = 1 + _unranked_pairs(number)
+    if kind != "triplet":
+        steps = _different_sets(steps, n)
     # Which of the two steps comes first is a toss for each round.
     offsets = np.pad(rng.permuted(steps[:n_rounds], axis=1), [(0, 0), (1, 0)])
     start = rng.permuted(np.tile(np.arange(n), (len(offsets), 1)), axis=1)
@@ -241,6 +270,16 @@ def _about(landmarks: np.ndarray, n: int, m: int, rng: np.random.Generator) -> n
         pair = others[np.column_stack([first, (first + step) % (n - 1)])]
         parts.append(np.column_stack([np.full(size, anchor), pair]))
     return np.concatenate(parts)
+
+
+def draw_questions(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw m different questions about n items uniformly."""
+    return _uniform(n, m, "triplet", rng)
+
+
+def question_code(rows: np.ndarray, n: int) -> np.ndarray:
+    """Return a number for each question, whatever the order of its pair."""
+    return _code(np.column_stack([rows[:, 0], np.sort(rows[:, 1:], axis=1)]), n)
 
 
 def _unranked_pairs(number: np.ndarray) -> np.ndarray:

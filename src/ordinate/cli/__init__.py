@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli import about, data, fit, maps, reproduce
+from ordinate.cli import about, ask, data, fit, maps, reproduce
 
 app = typer.Typer(
     name="ordinate",
@@ -28,6 +28,7 @@ app.command("check")(data.check)
 app.command("plot")(maps.plot)
 app.command("score")(maps.score)
 app.command("export")(maps.export)
+app.command("ask")(ask.ask)
 app.command("simulate")(data.simulate)
 app.command("convert")(data.convert)
 app.command("methods")(about.methods)

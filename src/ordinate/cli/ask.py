@@ -1,0 +1,171 @@
+"""Commands about questions: ask."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ordinate._base.messages import some
+from ordinate.cli import _shell as shell
+from ordinate.cli.data import Output, refuse_output
+
+if TYPE_CHECKING:
+    from ordinate.asking import Questions
+
+
+@shell.command
+def ask(
+    output: Output,
+    budget: Annotated[
+        int, typer.Option(help="Number of questions, repeats and checks included.", min=1)
+    ],
+    items: Annotated[
+        Path | None,
+        typer.Argument(help="File with a column of labels, or a folder of pictures or sounds."),
+    ] = None,
+    after: Annotated[
+        Path | None,
+        typer.Option(help="Folder of `fit`: ask what teaches most beyond the answers in it."),
+    ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(help="With --after: items that all questions are about, by their labels."),
+    ] = None,
+    random_share: Annotated[
+        float,
+        typer.Option(help="With --after: share of questions drawn at random.", min=0, max=1),
+    ] = 0.2,
+    kind: Annotated[
+        str, typer.Option(help="triplet (an anchor and two items) or odd-one-out.")
+    ] = "triplet",
+    design: Annotated[
+        str | None,
+        typer.Option(help="balanced (each item equally often), uniform or landmarks."),
+    ] = None,
+    landmarks: Annotated[
+        int | None, typer.Option(help="Number of landmarks, the only anchors.", min=1)
+    ] = None,
+    repeats: Annotated[
+        float, typer.Option(help="Share of questions asked twice, which tell the ceiling.", min=0)
+    ] = 0.05,
+    checks: Annotated[
+        float, typer.Option(help="Share of questions with an obvious answer.", min=0)
+    ] = 0.02,
+    blocks: Annotated[
+        int, typer.Option(help="Parts of equal size, one for each participant.", min=1)
+    ] = 1,
+    seed: shell.Seed = 0,
+    force: shell.Force = False,
+    quiet: shell.Quiet = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Write a list of questions: to begin with, or the next ones.
+
+    To begin with, name a file of items. Once there are answers and a map, --after takes those
+    questions whose answers will teach most. No question occurs twice, but for the repeats.
+
+    The ending of the output sets the format: .csv or .tsv, .json for a timeline of jsPsych, .jsonl
+    with a prompt on each line for a language model. `ordinate fit` reads the same file when its
+    column of answers is filled in; checks are left out then.
+
+    ```
+    ordinate ask items.csv --budget 5000 --blocks 20 -o questions.csv
+    ordinate ask --after out/ --budget 500 -o more.csv
+    ```
+    """
+    from ordinate.asking import design_questions, write_questions
+    from ordinate.files.items import read_labels
+
+    if (items is None) == (after is None):  # not both, not neither
+        raise shell.CommandError(
+            "name a file of items to begin with, or a map that there is already with --after",
+            shell.WRONG_USE,
+        )
+    refuse_output(output, force, inputs=[path for path in (items, after) if path])
+    if after is not None:
+        for option, given in (("design", design), ("landmarks", landmarks)):
+            if given is not None:
+                raise shell.CommandError(
+                    f"--{option} is for the first questions; with --after the map chooses",
+                    shell.WRONG_USE,
+                )
+        if kind != "triplet":
+            raise shell.CommandError(
+                "--after chooses triplet questions; leave --kind out", shell.WRONG_USE
+            )
+        questions, labels = _next(
+            after, budget, about, random_share, repeats, checks, blocks, seed, quiet
+        )
+    elif items is not None:
+        if about is not None:
+            raise shell.CommandError("--about goes with --after", shell.WRONG_USE)
+        labels = read_labels(items)
+        questions = design_questions(
+            len(labels),
+            budget,
+            kind=kind,
+            design=design or ("balanced" if landmarks is None else "landmarks"),
+            landmarks=landmarks,
+            repeats=repeats,
+            checks=checks,
+            blocks=blocks,
+            random_state=seed,
+        )
+    write_questions(output, questions, labels, force=force)
+    shell.say(_told(questions, len(labels), output), quiet)
+
+
+def _next(
+    folder: Path,
+    budget: int,
+    about: str | None,
+    random_share: float,
+    repeats: float,
+    checks: float,
+    blocks: int,
+    seed: int,
+    quiet: bool,
+) -> "tuple[Questions, list]":
+    """Choose the next questions by the map in a folder, and say how well it is known."""
+    import ordinate
+    from ordinate.asking import choose_questions
+    from ordinate.asking.active import UNKNOWN, uncertainty
+
+    model = ordinate.load(folder)
+    labels = model.items_.tolist()
+    names = {str(label): label for label in labels}
+    wanted = shell.names(about)
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        raise shell.CommandError(
+            f"--about names items that are not in {folder}: {some(unknown)}", shell.WRONG_USE
+        )
+    questions = choose_questions(
+        model,
+        budget,
+        about=[names[name] for name in wanted] or None,
+        random_share=random_share,
+        repeats=repeats,
+        checks=checks,
+        blocks=blocks,
+        random_state=seed,
+    )
+    unsure = uncertainty(model.embedding_, model.covariance_)
+    shell.say(f"places are uncertain by {unsure:.2f} times the size of the map", quiet)
+    if not about and unsure > UNKNOWN:
+        shell.say(
+            f"note: that is more than {UNKNOWN}, so that chance chooses better than the map: all "
+            "questions are drawn at random",
+            quiet,
+        )
+    return questions, labels
+
+
+def _told(questions: "Questions", n_items: int, output: Path) -> str:
+    from collections import Counter
+
+    sources = Counter(questions.source.tolist())
+    parts = ", ".join(f"{n:,} {source}" for source, n in sorted(sources.items()))
+    n_blocks = int(questions.block.max())
+    blocks = f" in {n_blocks:,} blocks" if n_blocks > 1 else ""
+    return f"{len(questions):,} questions about {n_items:,} items{blocks} in {output}: {parts}"
