@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import beside, on_host
-from ordinate.algorithms.covariance import covariances
+from ordinate.algorithms.covariance import covariances, honest_scale
 from ordinate.data.simulate import pair_distances
 from ordinate.estimators.uncertain import UncertainEmbedder
 from ordinate.files.inputs import over_labels
@@ -31,9 +31,13 @@ class LikelihoodEmbedder(UncertainEmbedder):
 
     def _covariances(self, by: str) -> np.ndarray:
         loss, ridge, scale = self._made_by()
-        store = store_of(self._data, self.backend, self.device_, by=self._kind(by))
-        points = beside(store.counts, np.nan_to_num(self.embedding_) / scale)
-        return scale**2 * on_host(covariances(store, points, loss, ridge))
+        answers, independent = (
+            store_of(self._data, self.backend, self.device_, by=self._kind(kind))
+            for kind in ("answer", by)
+        )
+        points = beside(answers.counts, np.nan_to_num(self.embedding_) / scale)
+        shrunken = honest_scale(answers, points, loss, ridge)
+        return scale**2 * on_host(covariances(independent, points, loss, ridge, shrunken))
 
     @property
     def classes_(self) -> np.ndarray:

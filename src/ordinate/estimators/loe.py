@@ -12,15 +12,16 @@ from ordinate._base.checks import check_choice, check_regularization
 from ordinate._base.messages import some
 from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
+from ordinate.algorithms.landmark_covariance import landmark_covariances
 from ordinate.algorithms.scaling import principal_axes
-from ordinate.estimators.base import Embedder
+from ordinate.estimators.uncertain import UncertainEmbedder
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
 LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
 ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
 
-class LOE(Embedder):
+class LOE(UncertainEmbedder):
     """Landmark ordinal embedding: a map from comparisons with landmarks, in linear time.
 
     Ranks all items by their distance to each landmark, from noisy comparisons, and finds the map
@@ -165,6 +166,19 @@ class LOE(Embedder):
         )
         self._warn(triplets)
         return self
+
+    def _covariances(self, by: str) -> np.ndarray:
+        return landmark_covariances(
+            np.nan_to_num(self.embedding_),
+            self.landmarks_,
+            self.score_details_,
+            self.shifts_,
+            self.misfit_,
+            self.recovery_,
+        )
+
+    def _kind(self, by: str) -> str:
+        return "score"
 
     def _warn(self, triplets: Any) -> None:
         """Say what was left out or went wrong."""

@@ -34,9 +34,10 @@ def save(model: Embedder, folder: str | os.PathLike, *, force: bool = False) -> 
 
 def standard_errors(model: Embedder) -> dict[str, np.ndarray]:
     """Columns se1, se2, ... of a map's table; none where the method does not know them."""
-    if not hasattr(model, "covariance_"):
+    covariance = getattr(model, "covariance_", None)
+    if covariance is None:
         return {}
-    errors = np.sqrt(np.diagonal(model.covariance_, axis1=1, axis2=2))
+    errors = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     return {f"se{k}": column for k, column in enumerate(errors.T, start=1)}
 
 

@@ -31,6 +31,10 @@ class Answers(NamedTuple):
     number: Any
     one_voter: bool = False
 
+    def taken(self, rows: Array) -> "Answers":
+        """Return those of some rows, in their order."""
+        return self._replace(number=self.number[rows]) if len(self.number) else self
+
 
 EACH_ROW = Answers(NO_ANSWER)
 
@@ -79,6 +83,12 @@ class TripletStore(Protocol):
         """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products.
 
         The gradients of an answer's rows are added up first, where the store knows ``answers``.
+        """
+
+    def left_out(self, points: Array, loss: Loss, inverse: Array, scales: Array) -> Array:
+        """Loss (k,) of answers in maps that were fitted without them, multiplied by scales (k,).
+
+        As one Newton step tells them; ``inverse`` (n, d, d) is that of the curvature's blocks.
         """
 
     def shape(self, points: Array, loss: Loss) -> tuple[float, Array, Array, Array]:

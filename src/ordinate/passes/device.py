@@ -15,10 +15,9 @@ import numpy as np
 from ordinate._base.device import TORCH_CPU, torch_device
 from ordinate._base.optional import require
 from ordinate.kernels import backends
-from ordinate.kernels.losses import Loss
 from ordinate.kernels.noise import Noise
 from ordinate.passes.contract import EACH_ROW, Answers, HostColumns, HostTriplets
-from ordinate.passes.sampling import Runs, sampled_rows
+from ordinate.passes.sampling import Runs, sampled_answers
 from ordinate.passes.sending import fill, sent
 from ordinate.passes.triplets import TripletPasses
 
@@ -205,12 +204,18 @@ class DeviceTriplets(TripletPasses):
         return float(self.weight.sum()) if self.weighted else float(len(self))
 
     def sample(self, size: int) -> "DeviceTriplets":
-        """Take about ``size`` triplets, one at random from each of consecutive stretches."""
-        chosen = sampled_rows(len(self), size, self.ids)
+        """Take about ``size`` triplets, one at random from each of consecutive stretches.
+
+        Whole answers, where the triplets of each are known.
+        """
+        chosen = sampled_answers(self.answers.number, len(self), size, self.ids)
         if chosen is None:
             return self
         weight = self.weight[chosen] if self.weighted else self.weight
-        return DeviceTriplets(self.ids[:, chosen], weight, self.n_items, self.precision, self)
+        answers = self.answers.taken(chosen)
+        return DeviceTriplets(
+            self.ids[:, chosen], weight, self.n_items, self.precision, self, answers
+        )
 
     @cached_property
     def counts(self) -> Tensor:
@@ -231,9 +236,8 @@ class DeviceTriplets(TripletPasses):
             n_parts = DeviceColumns(ends, empty, [len(ends)], self.n_items).n_parts(n_occurring)
         return int(n_parts[0])
 
-    def curvature(self, points: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
-        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        return self._pass("curvature_sums", self._precise(points), loss, *self.answers)
+    def _by_answer(self, kernel: str, points: Tensor, *arguments: Any) -> Any:
+        return self._pass(kernel, points, *arguments, *self.answers)
 
     def _sum(self, kernel: str, points: Tensor, *arguments: Any) -> Any:
         sums = getattr(backends.load_for(self.ids), kernel)

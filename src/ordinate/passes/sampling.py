@@ -30,6 +30,24 @@ def sampled_rows(n_rows: int, size: int, like: Array, most: int | None = None) -
     return length * xp.arange(n_stretches, device=like.device) + drawn
 
 
+def sampled_answers(number: Array, n_rows: int, size: int, like: Array) -> Array | None:
+    """Rows of whole answers, about ``size`` of them; None for all.
+
+    ``number`` (m,) is that of each row's answer, from 0 and in order; where it is empty, each row
+    is an answer.
+    """
+    if not len(number):
+        return sampled_rows(n_rows, size, like)
+    n_answers = int(number[-1]) + 1
+    chosen = sampled_rows(n_answers, size * n_answers // n_rows, like)
+    if chosen is None:
+        return None
+    xp = namespace(like)
+    mask = xp.zeros_like(number[:1], dtype=bool).repeat(n_answers)
+    mask[chosen] = True
+    return xp.nonzero(mask[number])[0] if xp is np else xp.nonzero(mask[number])[:, 0]
+
+
 class Runs(NamedTuple):
     """The rows of a column that a sample takes: a run in the middle of every ``step`` rows."""
 

@@ -16,7 +16,7 @@ from ordinate.kernels.backends import numpy_
 from ordinate.kernels.losses import Loss
 from ordinate.passes.adding import added
 from ordinate.passes.contract import EACH_ROW, Answers, Array, Result
-from ordinate.passes.sampling import sampled_rows
+from ordinate.passes.sampling import sampled_answers
 
 # Each part has sums of its own for all items, and costs some of Python's time.
 MOST_PARTS = 8
@@ -54,7 +54,11 @@ class TripletPasses(ABC):
 
     def curvature(self, points: Array, loss: Loss) -> tuple[Array, Array]:
         """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
-        return self._pass("curvature_sums", self._precise(points), loss)
+        return self._by_answer("curvature_sums", self._precise(points), loss)
+
+    def left_out(self, points: Array, loss: Loss, inverse: Array, scales: Array) -> Array:
+        """Loss (k,) of answers in maps that were fitted without them, multiplied by scales (k,)."""
+        return self._by_answer("left_out_sums", self._precise(points), loss, inverse, scales)
 
     def shape(self, points: Array, loss: Loss) -> tuple[float, Array, Array, Array]:
         """Value, gradient (n, d), gradient (k,) in the shape numbers, their information (k, k)."""
@@ -63,6 +67,10 @@ class TripletPasses(ABC):
     def similarity(self, vectors: Array) -> Array:
         """Product of S + S' with vectors (n, k), S_ij = times j was far from i minus near."""
         return self._pass("similarity_sums", vectors)
+
+    def _by_answer(self, kernel: str, points: Array, *arguments: Any) -> Any:
+        """Run a pass whose kernel takes the rows of an answer together, where they are known."""
+        return self._pass(kernel, points, *arguments)
 
     def _pass(self, kernel: str, points: Array, *arguments: Any) -> Any:
         self.count_pass()
@@ -153,12 +161,16 @@ class MemoryTriplets(TripletPasses):
         return float(self.weight.sum()) if self.weighted else float(len(self.rows))
 
     def sample(self, size: int) -> "MemoryTriplets":
-        """Take about ``size`` rows, one at random from each of consecutive stretches."""
-        chosen = sampled_rows(len(self), size, self.rows)
+        """Take about ``size`` rows, one at random from each of consecutive stretches.
+
+        Whole answers, where the rows of each are known.
+        """
+        chosen = sampled_answers(self.answers.number, len(self), size, self.rows)
         if chosen is None:
             return self
         weight = self.weight[chosen] if self.weighted else self.weight
-        return MemoryTriplets(self.rows[chosen], weight, self.n_items, self.backend, self)
+        answers = self.answers.taken(chosen)
+        return MemoryTriplets(self.rows[chosen], weight, self.n_items, self.backend, self, answers)
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -189,20 +201,16 @@ class MemoryTriplets(TripletPasses):
             ahead=workers,
         )
 
-    def curvature(self, points: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
-        """Blocks (n, d, d) of a loss's curvature, and of its gradients' outer products."""
+    def _by_answer(self, kernel: str, points: np.ndarray, *arguments: Any) -> Any:
         self.count_pass()
-        points, sums, answers = (
-            np.ascontiguousarray(points),
-            self.backend.curvature_sums,
-            self.answers,
-        )
+        points, sums = np.ascontiguousarray(points), getattr(self.backend, kernel)
+        number, one_voter = self.answers
 
         def part_sums(part: slice) -> Any:
-            own = answers.number[part], answers.one_voter  # no numbers stay none
-            return sums(self.rows[part], self.weight[part], points, loss, *own)
+            given = self.rows[part], self.weight[part], points, *arguments
+            return sums(*given, number[part], one_voter)  # no numbers stay none
 
-        return added(run(part_sums, whole_groups(self._parts(points.size), answers.number)))
+        return added(run(part_sums, whole_groups(self._parts(points.size), number)))
 
     def _sum(self, kernel: str, points: np.ndarray, *arguments: Any) -> Any:
         points, sums = np.ascontiguousarray(points), getattr(self.backend, kernel)

@@ -14,6 +14,7 @@ PLACING_STEPS = 3
 HALVINGS = 5
 DAMPING = 1e-9  # relative to the curvature: points on a line through all landmarks stay on it
 TINY = 1e-300
+LEAST_LEFT = 0.1  # of the curvature, when an answer is left out
 NO_ANSWER = np.empty(0, np.int64)  # each row is an answer of its own
 
 
@@ -242,17 +243,72 @@ def curvature_sums(
     for item, change in zip(rows.T, changes, strict=True):
         add_at(blocks, item, curvature[:, None, None] * _outer(change))
     if len(answer):
-        at = xp.concatenate(
-            [cast(answer, "int64") * len(points) + cast(i, "int64") for i in rows.T]
-        )
-        pairs, place = xp.unique(at, return_inverse=True)
-        gradient = xp.zeros_like(points[:1, :] * cast(pairs, "float64")[:, None])
-        add_at(gradient, place, xp.concatenate([slope[:, None] * change for change in changes]))
-        add_at(spread, pairs % len(points), _outer(gradient))
+        gradient, item, _ = _answer_gradients(rows, answer, slope, changes, points)
+        add_at(spread, item, _outer(gradient))
     else:
         for item, change in zip(rows.T, changes, strict=True):
             add_at(spread, item, (slope**2)[:, None, None] * _outer(change))
     return blocks, spread
+
+
+def left_out_sums(
+    rows: np.ndarray,
+    weight: np.ndarray,
+    points: np.ndarray,
+    loss: Loss,
+    inverse: np.ndarray,
+    scales: np.ndarray,
+    answer: np.ndarray = NO_ANSWER,
+    one_voter: bool = False,
+) -> np.ndarray:
+    """Loss (k,) of answers in maps that were fitted without them, multiplied by ``scales`` (k,).
+
+    Without an answer, which pulled its items by its gradient g and curved the loss by h, an item of
+    it would be at ``x + V g / (1 - h)``: a Newton step, V being its block of ``inverse`` (n, d, d),
+    that of the curvature, and h the answer's share in the curvature, ``f'' g' V g`` summed over its
+    rows and their items.
+    """
+    curvature, slope, pull, push = curvature_terms(rows, weight[:0], points, loss)
+    xp, changes = namespace(points), (pull - push, -pull, push)
+    steps = [_times(inverse[item], change) for item, change in zip(rows.T, changes, strict=True)]
+    share = curvature * sum((s * c).sum(axis=1) for s, c in zip(steps, changes, strict=True))
+    if len(answer):
+        gradient, item, place = _answer_gradients(rows, answer, slope, changes, points)
+        steps = list(_times(inverse[item], gradient)[place].reshape(3, len(rows), -1))
+        numbers, row_of = xp.unique(answer, return_inverse=True)
+        share = count_in(row_of, share, len(numbers))[row_of]
+    else:
+        steps = [slope[:, None] * step for step in steps]
+    left = xp.clip(1 - share, LEAST_LEFT, None)[:, None]
+    anchor, near, far = (
+        points[item] + step / left for item, step in zip(rows.T, steps, strict=True)
+    )
+    u, v = ((anchor - near) ** 2).sum(axis=1), ((anchor - far) ** 2).sum(axis=1)
+    found = []
+    for scale in scales:
+        value = loss.penalty.value(loss.argument(scale**2 * u, scale**2 * v), *loss.penalty_shape)
+        found.append((value * weight if len(weight) else value).sum())
+    return xp.stack(found)
+
+
+def _answer_gradients(
+    rows: np.ndarray,
+    answer: np.ndarray,
+    slope: np.ndarray,
+    changes: tuple[np.ndarray, ...],
+    points: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gradients (k, d) of answers in their items; which items; and places there of anchors, ..."""
+    xp, n = namespace(points), len(points)
+    at = xp.concatenate([cast(answer, "int64") * n + cast(item, "int64") for item in rows.T])
+    pairs, place = xp.unique(at, return_inverse=True)
+    gradient = xp.zeros_like(points[:1] * cast(pairs, "float64")[:, None])
+    add_at(gradient, place, xp.concatenate([slope[:, None] * change for change in changes]))
+    return gradient, pairs % n, place
+
+
+def _times(blocks: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    return (blocks * vectors[:, None, :]).sum(axis=2)
 
 
 def _outer(vectors: np.ndarray) -> np.ndarray:

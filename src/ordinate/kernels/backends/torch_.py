@@ -18,6 +18,7 @@ __all__ = [
     "connect",
     "count_sums",
     "curvature_sums",
+    "left_out_sums",
     "loss_sums",
     "neighbour_sums",
     "pair_information",
@@ -116,6 +117,25 @@ def curvature_sums(
         for total, some in zip(sums, found, strict=True):
             total += some
     return sums[0], sums[1]
+
+
+def left_out_sums(
+    ids: Tensor,
+    weight: Tensor,
+    points: Tensor,
+    loss: Loss,
+    inverse: Tensor,
+    scales: Tensor,
+    answer: Tensor = (),
+    one_voter: bool = False,
+) -> Tensor:
+    """Loss (k,) of answers in maps that were fitted without them, multiplied by scales (k,)."""
+    d = points.shape[1]
+    total = points.new_zeros(len(scales)).double()
+    for part in whole_groups(blocks(ids.shape[1], max(BLOCK // (3 * d * d), 1)), answer):
+        given = ids[:, part].T, weight[part], points, loss, inverse, scales
+        total += numpy_.left_out_sums(*given, answer[part], one_voter)
+    return total
 
 
 def shape_sums(

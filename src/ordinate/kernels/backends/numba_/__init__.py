@@ -27,6 +27,7 @@ from ordinate.kernels.backends.numba_.rows import (
     scan_rows,
     scatter_by_anchor,
 )
+from ordinate.kernels.backends.numpy_ import left_out_sums
 
 __all__ = [
     "anchor_starts",
@@ -36,6 +37,7 @@ __all__ = [
     "count_sums",
     "curvature_sums",
     "join_parts",
+    "left_out_sums",
     "loss_sums",
     "neighbour_sums",
     "pair_information",

@@ -5,7 +5,7 @@ depend on the order of threads. Few items would be fought over: their sums have 
 which are added up in double precision at the end.
 """
 
-from ordinate.kernels.backends.torch_ import curvature_sums
+from ordinate.kernels.backends.torch_ import curvature_sums, left_out_sums
 from ordinate.kernels.backends.triton_.columns import (
     connect,
     count_sums,
@@ -20,6 +20,7 @@ __all__ = [
     "connect",
     "count_sums",
     "curvature_sums",
+    "left_out_sums",
     "loss_sums",
     "neighbour_sums",
     "pair_information",
