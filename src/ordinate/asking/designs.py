@@ -246,10 +246,8 @@ def _uniform(n: int, m: int, kind: str, rng: np.random.Generator) -> np.ndarray:
     pairs = math.comb(n - 1, 2)
     # Each set of three items is three questions about an anchor, so these are enough.
     size = m if kind == "triplet" else min(3 * m, n * pairs)
-    number = rng.choice(n * pairs, size, replace=False)
-    anchor = number // pairs
-    rows = np.column_stack([anchor, rng.permuted(_unranked_pairs(number % pairs), axis=1)])
-    rows[:, 1:] += rows[:, 1:] >= anchor[:, None]
+    rows = numbered_questions(rng.choice(n * pairs, size, replace=False), n)
+    rows[:, 1:] = rng.permuted(rows[:, 1:], axis=1)
     if kind == "triplet":
         return rows
     first = np.sort(np.unique(_set_code(rows, n), return_index=True)[1])[:m]
@@ -275,6 +273,14 @@ def _about(landmarks: np.ndarray, n: int, m: int, rng: np.random.Generator) -> n
 def draw_questions(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
     """Draw m different questions about n items uniformly."""
     return _uniform(n, m, "triplet", rng)
+
+
+def numbered_questions(number: np.ndarray, n: int) -> np.ndarray:
+    """Return questions about n items by their numbers; the first of a pair is below the second."""
+    anchor, pair = np.divmod(number, math.comb(n - 1, 2))
+    rows = np.column_stack([anchor, _unranked_pairs(pair)])
+    rows[:, 1:] += rows[:, 1:] >= anchor[:, None]
+    return rows
 
 
 def question_code(rows: np.ndarray, n: int) -> np.ndarray:

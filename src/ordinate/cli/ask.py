@@ -1,4 +1,4 @@
-"""Commands about questions: ask."""
+"""Commands about questions: ask and plan."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +11,8 @@ from ordinate.cli.data import Output, refuse_output
 
 if TYPE_CHECKING:
     from ordinate.asking import Questions
+
+LARGE = 1000  # items from which on landmarks are worth a thought
 
 
 @shell.command
@@ -169,3 +171,103 @@ def _told(questions: "Questions", n_items: int, output: Path) -> str:
     n_blocks = int(questions.block.max())
     blocks = f" in {n_blocks:,} blocks" if n_blocks > 1 else ""
     return f"{len(questions):,} questions about {n_items:,} items{blocks} in {output}: {parts}"
+
+
+@shell.command
+def plan(
+    items: Annotated[
+        Path, typer.Argument(help="File with a column of labels, or a folder of pictures.")
+    ],
+    dimensions: Annotated[
+        int, typer.Option("--dimensions", "-d", help="Number of dimensions of the map.", min=1)
+    ] = 2,
+    error: Annotated[
+        float, typer.Option(help="Error of the map that is wanted, relative to its size.")
+    ] = 0.1,
+    pilot: Annotated[
+        Path | None,
+        typer.Option(help="Folder of `fit`, of first answers: people answer as they did there."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also draw the curve: PNG, TIFF, SVG, PDF or EPS."),
+    ] = None,
+    seed: shell.Seed = 0,
+    as_json: shell.AsJson = False,
+    force: shell.Force = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Tell how many answers a map needs, and what more of them would buy.
+
+    Studies are simulated with people who answer as in the pilot; without one, as people often do.
+    The error is the distance of the map from the truth, after the best alignment and scaling, over
+    the size of the truth; 0.1 is a map in which nearest neighbours are mostly right.
+
+    ```
+    ordinate plan items.csv -d 2 --error 0.1
+    ordinate plan items.csv --pilot out/ -o plan.png
+    ```
+    """
+    import ordinate
+    from ordinate.algorithms.landmark_choice import n_landmarks
+    from ordinate.asking import plan_study
+    from ordinate.files.items import read_labels
+
+    if not 0 < error < 1:
+        raise shell.CommandError(f"--error must lie between 0 and 1; got {error}", shell.WRONG_USE)
+    if output is not None:
+        from ordinate.figures.figure_files import check_ending
+
+        check_ending(output)
+        refuse_output(output, force, inputs=[items, *([pilot] if pilot else [])])
+    n = len(read_labels(items))
+    model = None if pilot is None else ordinate.load(pilot)
+    found = plan_study(n, dimensions, pilot=model, random_state=seed)
+    wanted = found.answers_for(error)
+    if output is not None:
+        from ordinate.figures.figure_files import save
+        from ordinate.figures.plans import plot_plan
+
+        save(plot_plan(found, error=error), output)
+    landmarks = None if wanted is None else n_landmarks(n, dimensions, wanted)
+    if as_json:
+        shell.answer_json(
+            {
+                "items": n,
+                "dimensions": dimensions,
+                "error": error,
+                "answers": wanted,
+                "landmarks": landmarks,
+                "pilot": None if pilot is None else str(pilot),
+                "curve": {
+                    "answers": found.answers.tolist(),
+                    "error": [round(value, 4) for value in found.error.tolist()],
+                },
+            }
+        )
+        return
+    people = (
+        f"people answer as in {pilot}"
+        if pilot
+        else (
+            "no --pilot tells how people answer: those taken compare distances and toss up one "
+            "answer in twenty"
+        )
+    )
+    shell.say(f"note: {people}")
+    if wanted is None:
+        shell.answer(
+            f"fewer than {found.answers[0]:,} answers give an error of {error:g}; with so many it "
+            f"is {found.error[0]:.2f}"
+        )
+        return
+    shell.answer(
+        f"about {wanted:,} answers to random questions give a map of {n:,} items in {dimensions} "
+        f"dimensions with an error of {error:g}; twice as many one of "
+        f"{found.error_of(2 * wanted):.2g}, half as many one of {found.error_of(wanted / 2):.2g}"
+    )
+    if n >= LARGE:
+        shell.answer(f"asked about landmarks, for LOE: {landmarks:,} of them")
+    shell.answer("\n  answers   error")
+    for answers, value in zip(found.answers.tolist(), found.error.tolist(), strict=True):
+        shell.answer(f"{answers:9,}   {value:.3f}")
