@@ -391,3 +391,44 @@ def test_the_power_family_chooses_too():
     answers = sample_triplets(points, 800, noise=Power(0.5, 3.0, 0.05), random_state=0)
     fitted = PowerEmbedding(random_state=0).fit(answers)
     assert asking.next_questions(fitted, 30, random_state=0).shape == (30, 3)
+
+
+def test_landmarks_on_the_rim_are_far_out_and_in_all_directions():
+    points = sample_points(2000, 2, random_state=0)
+    chosen = active.on_the_rim(points, 8, np.random.default_rng(0))
+    assert len(np.unique(chosen)) == 8
+    rim = points[chosen] - points.mean(axis=0)
+    assert np.linalg.norm(rim, axis=1).min() > np.quantile(np.linalg.norm(points, axis=1), 0.97)
+    angles = np.sort(np.arctan2(rim[:, 1], rim[:, 0]))
+    assert np.diff(np.append(angles, angles[0] + 2 * np.pi)).max() < 2 * np.pi / 3
+
+
+def test_questions_about_landmarks_on_the_rim():
+    points = 3 * sample_points(60, random_state=0)
+    fitted = STE(random_state=0).fit(sample_triplets(points, 3000, random_state=0))
+    asked = asking.choose_questions(fitted, 500, landmarks=6, random_state=0)
+    assert len(np.unique(asked.rows[asked.source == "active", 0])) == 6
+    assert len(np.unique(asked.rows[asked.source == "random", 0])) > 30
+
+
+def test_pilot_and_rim_make_a_better_map_than_uniform_questions():
+    """n = 1,000, d = 2, c = 50, three times: the squared error is at most 0.75 as large."""
+    share = []
+    for seed in range(3):
+        points = sample_points(1000, random_state=seed)
+        m = round(50 * 1000 * np.log(1000))
+        uniform = STE(random_state=0).fit(sample_triplets(points, m, random_state=seed))
+        pilot = sample_triplets(points, m // 5, random_state=seed)
+        model = STE(random_state=0).fit(pilot)
+        rim = active.on_the_rim(model.embedding_, 8, np.random.default_rng(seed))
+        more = sample_triplets(
+            points, m - m // 5, design="landmarks", landmarks=rim, random_state=seed + 10
+        )
+        both = STE(random_state=0, init=model.embedding_)
+        both.fit(np.concatenate([pilot.rows, more.rows]))
+        errors = [
+            ordinate.procrustes_error(each.embedding_, points, scale=True)
+            for each in (both, uniform)
+        ]
+        share.append((errors[0] / errors[1]) ** 2)
+    assert np.mean(share) < 0.75

@@ -13,6 +13,7 @@ are known already. A batch is chosen in rounds; each makes the covariances small
 questions will teach, whatever the answers, so that the next round asks about other items.
 """
 
+import math
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -20,13 +21,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ordinate._base.checks import check_number, random_generator
+from ordinate._base.checks import check_number, check_whole, random_generator
 from ordinate._base.messages import Message, Option, some
 from ordinate.asking.designs import (
     CHECKS,
     REPEATS,
     Questions,
     Shares,
+    about_landmarks,
     count_questions,
     draw_questions,
     question_code,
@@ -40,6 +42,7 @@ UNKNOWN = 0.45  # mean error of places over the size of the map from which on al
 ROUNDS = 4
 CANDIDATES = 40  # for each question that is wanted
 AT_MOST = 1.5  # times its share that an item may occur in a batch
+DIRECTIONS = 20  # for each landmark, among which spread ones are chosen
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
@@ -86,6 +89,7 @@ def choose_questions(
     budget: int,
     *,
     about: Sequence[Any] | None = None,
+    landmarks: int | None = None,
     random_share: float = RANDOM_SHARE,
     repeats: float = REPEATS,
     checks: float = CHECKS,
@@ -102,6 +106,10 @@ def choose_questions(
         Number of questions, repeats and checks included.
     about : sequence of labels, optional
         Items of the map; each question is about one of them at least.
+    landmarks : int, optional
+        Ask about as many items on the rim of the map instead, each the anchor of equally many
+        comparisons of all others: the way to maps of very many items from noisy answers. Seen
+        from far out, distances of two items differ most.
     random_share : float
         Share of the questions that is drawn at random, whatever the map: it is these that tell
         honestly how well a map predicts. All are, while places are uncertain by more than 0.45
@@ -124,13 +132,37 @@ def choose_questions(
     refuse_more_than(possible, shares.new)
     known = about is not None or uncertainty(points, covariance) <= UNKNOWN
     n_random = round(random_share * shares.new) if known else shares.new
-    loss = model._loss(points.shape[1])
-    active = _best(points, covariance, loss, placed, wanted, shares.new - n_random, rng)
+    if landmarks is None:
+        loss = model._loss(points.shape[1])
+        active = _best(points, covariance, loss, placed, wanted, shares.new - n_random, rng)
+    else:
+        far_out = on_the_rim(points[placed], landmarks, rng)
+        refuse_more_than(len(far_out) * math.comb(len(placed) - 1, 2), shares.new - n_random)
+        active = placed[about_landmarks(far_out, len(placed), shares.new - n_random, rng)]
     others = _drawn(placed, wanted, n_random, rng, besides=active)
     rows = np.concatenate([active, others])
     source = np.repeat(["active", "random"], [len(active), len(others)])
     order = rng.permutation(len(rows))
     return shares.arranged(rows[order], source[order], "triplet", placed, rng)
+
+
+def on_the_rim(points: np.ndarray, n_landmarks: int, rng: np.random.Generator) -> np.ndarray:
+    """Choose items far out, each the farthest not yet taken in one of evenly spread directions."""
+    n, d = points.shape
+    n_landmarks = check_whole("landmarks", n_landmarks, most=n)
+    # Of many random directions, each as far as can be from those before.
+    directions = rng.normal(size=(DIRECTIONS * n_landmarks, d))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    spread = [0]
+    nearest = directions @ directions[0]
+    while len(spread) < n_landmarks:
+        spread.append(int(nearest.argmin()))
+        nearest = np.maximum(nearest, directions @ directions[spread[-1]])
+    centred = points - points.mean(axis=0)
+    free = np.ones(n, bool)
+    for direction in directions[spread]:
+        free[np.where(free, centred @ direction, -np.inf).argmax()] = False
+    return np.flatnonzero(~free)
 
 
 def uncertainty(points: np.ndarray, covariance: np.ndarray) -> float:

@@ -115,7 +115,7 @@ def design_questions(
     if landmarks is not None:
         anchors = check_landmarks(landmarks, n_items, rng)
         refuse_more_than(math.comb(n_items - 1, 2) * len(anchors), shares.new)
-        rows = _about(anchors, n_items, shares.new, rng)
+        rows = about_landmarks(anchors, n_items, shares.new, rng)
     else:
         refuse_more_than(count_questions(n_items, kind), shares.new)
         draw = _balanced if design == "balanced" else _uniform
@@ -254,7 +254,7 @@ def _uniform(n: int, m: int, kind: str, rng: np.random.Generator) -> np.ndarray:
     return rng.permuted(rows[first], axis=1)
 
 
-def _about(landmarks: np.ndarray, n: int, m: int, rng: np.random.Generator) -> np.ndarray:
+def about_landmarks(landmarks: np.ndarray, n: int, m: int, rng: np.random.Generator) -> np.ndarray:
     """Draw rounds around a circle of all other items for each landmark."""
     share = np.diff(m * np.arange(len(landmarks) + 1) // len(landmarks))
     parts = []

@@ -27,6 +27,8 @@ SIMULATED = (5, 10, 20, 40, 80)  # answers per coordinate
 TOLD = (200, 800)  # by the information of questions alone
 MOST_ITEMS = 60  # in a simulated study
 N_STUDIES = 6
+FEW, N_RANDOM = 10, 2  # up to so many answers per coordinate, random starts beside the spectral one
+TOL, MAX_ITER = 1e-2, 200  # of the descents, whose own error is then a hundredth of the maps'
 INFORMED = 100  # questions per coordinate whose information is summed
 POWER, SLOPE, LAPSE = 0.5, 4.0, 0.05  # how people answer, if no pilot tells
 
@@ -125,9 +127,23 @@ def _study(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> np.ndarr
     errors = []
     for mark in SIMULATED:
         store = _answers(points, loss, round(mark * n * d), rng)
-        start = spectral_start(store, d, rng).points
-        start = best_scale(store, loss, start) * start
-        found = minimise(store, loss, start, regularization=ridge)
+        # From few answers, descents may end in poor maps.
+        n_random = N_RANDOM if mark <= FEW else 0
+        starts = [spectral_start(store, d, rng).points, *rng.normal(size=(n_random, n, d))]
+        found = min(
+            (
+                minimise(
+                    store,
+                    loss,
+                    best_scale(store, loss, start) * start,
+                    regularization=ridge,
+                    tol=TOL,
+                    max_iter=MAX_ITER,
+                )
+                for start in starts
+            ),
+            key=lambda each: each.history[-1],
+        )
         errors.append(procrustes_error(found.points, points, scale=True, relative=True))
     store = _answers(points, loss, round(INFORMED * n * d), rng)
     per_mark = store.curvature(points, loss)[0] / INFORMED

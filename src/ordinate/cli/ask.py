@@ -1,7 +1,7 @@
 """Commands about questions: ask and plan."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,7 +45,8 @@ def ask(
         typer.Option(help="balanced (each item equally often), uniform or landmarks."),
     ] = None,
     landmarks: Annotated[
-        int | None, typer.Option(help="Number of landmarks, the only anchors.", min=1)
+        int | None,
+        typer.Option(help="Number of landmarks, the only anchors; on the rim with --after.", min=1),
     ] = None,
     repeats: Annotated[
         float, typer.Option(help="Share of questions asked twice, which tell the ceiling.", min=0)
@@ -85,19 +86,24 @@ def ask(
         )
     refuse_output(output, force, inputs=[path for path in (items, after) if path])
     if after is not None:
-        for option, given in (("design", design), ("landmarks", landmarks)):
-            if given is not None:
-                raise shell.CommandError(
-                    f"--{option} is for the first questions; with --after the map chooses",
-                    shell.WRONG_USE,
-                )
+        if design is not None:
+            raise shell.CommandError(
+                "--design is for the first questions; with --after the map chooses",
+                shell.WRONG_USE,
+            )
         if kind != "triplet":
             raise shell.CommandError(
                 "--after chooses triplet questions; leave --kind out", shell.WRONG_USE
             )
-        questions, labels = _next(
-            after, budget, about, random_share, repeats, checks, blocks, seed, quiet
-        )
+        choosing = {
+            "landmarks": landmarks,
+            "random_share": random_share,
+            "repeats": repeats,
+            "checks": checks,
+            "blocks": blocks,
+            "random_state": seed,
+        }
+        questions, labels = _next(after, budget, about, choosing, quiet)
     elif items is not None:
         if about is not None:
             raise shell.CommandError("--about goes with --after", shell.WRONG_USE)
@@ -118,15 +124,7 @@ def ask(
 
 
 def _next(
-    folder: Path,
-    budget: int,
-    about: str | None,
-    random_share: float,
-    repeats: float,
-    checks: float,
-    blocks: int,
-    seed: int,
-    quiet: bool,
+    folder: Path, budget: int, about: str | None, choosing: dict[str, Any], quiet: bool
 ) -> "tuple[Questions, list]":
     """Choose the next questions by the map in a folder, and say how well it is known."""
     import ordinate
@@ -142,16 +140,8 @@ def _next(
         raise shell.CommandError(
             f"--about names items that are not in {folder}: {some(unknown)}", shell.WRONG_USE
         )
-    questions = choose_questions(
-        model,
-        budget,
-        about=[names[name] for name in wanted] or None,
-        random_share=random_share,
-        repeats=repeats,
-        checks=checks,
-        blocks=blocks,
-        random_state=seed,
-    )
+    wanted_items = [names[name] for name in wanted] or None
+    questions = choose_questions(model, budget, about=wanted_items, **choosing)
     unsure = uncertainty(model.embedding_, model.covariance_)
     shell.say(f"places are uncertain by {unsure:.2f} times the size of the map", quiet)
     if not about and unsure > UNKNOWN:
