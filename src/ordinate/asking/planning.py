@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.checks import check_number, check_whole, random_generator
+from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.optimise import minimise
 from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.asking.designs import count_questions, numbered_questions
@@ -106,7 +107,8 @@ def plan_study(
     size = min(n, max(MOST_ITEMS, 4 * d))
     loss, spread = _answering(pilot, d)
     maps = [spread * sample_points(size, d, random_state=rng) for _ in range(N_STUDIES)]
-    error = np.mean([_study(points, loss, rng) for points in maps], axis=0)
+    with single_threaded_blas():
+        error = np.mean([_study(points, loss, rng) for points in maps], axis=0)
     return Plan(n, d, np.array([*SIMULATED, *TOLD]) * n * d, np.minimum.accumulate(error))
 
 
