@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # as type checkers know it; to import typing takes longer
 if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table below
     from typing import Any
 
+    from ordinate import asking
     from ordinate._base.arrays import deterministic
     from ordinate._base.threads import threads
     from ordinate.algorithms.dimension import choose_dimension
@@ -58,6 +59,7 @@ _HOMES = {
     "algorithms.dimension": ("choose_dimension",),
     "algorithms.landmark_choice": ("n_landmarks",),
     "algorithms.pairwise": ("rank_items",),
+    "asking": ("asking",),
     "data": ("advice", "answers", "simulate"),
     "data.simulate": ("Power", "sample_points", "sample_triplets"),
     "data.triplets": ("Triplets",),
@@ -101,6 +103,8 @@ def __getattr__(name: str) -> "Any":
     if name not in _HOME_OF:
         raise AttributeError(f"module 'ordinate' has no attribute {name!r}")
     home = import_module(f"ordinate.{_HOME_OF[name]}")
+    if _HOME_OF[name] == name:  # a room that is public as a whole
+        return home
     # A public module is a submodule of its room.
     return getattr(home, name, None) or import_module(f"{home.__name__}.{name}")
 

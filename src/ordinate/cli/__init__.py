@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ordinate.cli import _shell as shell
-from ordinate.cli import about, compare, data, fit, maps, place, reproduce
+from ordinate.cli import about, ask, compare, data, fit, maps, place, reproduce
 
 app = typer.Typer(
     name="ordinate",
@@ -30,6 +30,8 @@ app.command("score")(maps.score)
 app.command("compare")(compare.compare)
 app.command("export")(maps.export)
 app.command("place")(place.place)
+app.command("ask")(ask.ask)
+app.command("plan")(ask.plan)
 app.command("simulate")(data.simulate)
 app.command("convert")(data.convert)
 app.command("methods")(about.methods)

@@ -210,7 +210,7 @@ class _Oracle:
         check_choice("design", design, ("uniform", "landmarks"))
         self.landmarks: np.ndarray | None = None
         if design == "landmarks":
-            self.landmarks = _check_landmarks(landmarks, self.n_items, self._stream("landmarks"))
+            self.landmarks = check_landmarks(landmarks, self.n_items, self._stream("landmarks"))
         elif landmarks is not None:
             raise ValueError(Message("landmarks go with ", Option("design", "landmarks")))
 
@@ -326,7 +326,8 @@ def _check_probability(probability: Any, difference: np.ndarray) -> np.ndarray:
     return array
 
 
-def _check_landmarks(landmarks: Any, n_items: int, rng: np.random.Generator) -> np.ndarray:
+def check_landmarks(landmarks: Any, n_items: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the ids of landmarks in order, given them or how many are to be drawn."""
     if landmarks is None:
         raise ValueError(
             Message(

@@ -1,5 +1,6 @@
 """What is known about items beside the map: columns of a file, and the names to show."""
 
+import csv
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ MEDIA = (
 )
 # Names of the column of labels, where several columns could be it.
 LABEL = ("label", "id", "item", "item_id", "stimulus", "stimulus_id", "object", "image")
+NAMED = (*LABEL, "labels", "items", "name", "names", "word", "file", "filename", "stimuli")
 
 
 class ItemColumns(NamedTuple):
@@ -79,6 +81,61 @@ def read_items(
         if k != place
     }
     return ItemColumns(columns, rows.notes + notes)
+
+
+def read_labels(path: str | os.PathLike) -> list[str]:
+    r"""Read the labels of items: a column of a file, or the pictures and sounds in a folder.
+
+    The column is the first whose name tells that it holds labels, or else the only one.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "items.csv"
+    >>> _ = path.write_text("label,price\\ncat,3\\ndog,5\\nant,1\\n")
+    >>> read_labels(path)
+    ['cat', 'dog', 'ant']
+    """
+    if os.path.isdir(path):
+        names = sorted(name for name in os.listdir(path) if name.lower().endswith(MEDIA))
+        if not names:
+            raise ReadError(f"{path} holds no pictures and no sounds")
+        return names
+    words = _single_column(path)
+    if words is None:
+        words = _column_of_labels(path)
+    empty = [row for row, word in enumerate(words, start=1) if not word]
+    if empty:
+        raise ReadError(f"{path}: items without a label, in row {some(empty)}")
+    twice = sorted(word for word, times in Counter(words).items() if times > 1)
+    if twice:
+        raise ReadError(f"{path}: labels occur more than once: {some(twice)}")
+    return words
+
+
+def _single_column(path: str | os.PathLike) -> list[str] | None:
+    """Return the lines of text without separators, less a line that names them; or None."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error):  # for those who read files of any kind to tell
+        return None
+    if not rows or any(len(row) > 1 or {*row[0]} & {*"\t;|\0"} for row in rows):
+        return None
+    words = [row[0].strip() for row in rows]
+    return words[1:] if normal(words[0]) in NAMED else words
+
+
+def _column_of_labels(path: str | os.PathLike) -> list[str]:
+    given = load(path)
+    named = [k for k, name in enumerate(given.header or []) if normal(name) in NAMED]
+    rows = given.named() if named or not given.undecided else given.bare()
+    if not named and rows.data.num_columns > 1:
+        raise ReadError(
+            f"{rows.path}: no column is called {', '.join(NAMED)}: rename the one that "
+            "holds the labels"
+        )
+    return [str(word) for word in rows.words(rows.data.column(named[0] if named else 0))]
 
 
 def _header(path: str, names: list[str]) -> list[str]:

@@ -1,0 +1,167 @@
+"""How many answers a map needs: from what questions tell, and from simulated studies.
+
+With many answers, the squared error of a map is the sum of its items' variances, the inverses of
+what the questions tell about each place: it falls like one over the number of answers. With few
+answers a map is worse than that, because what they say about one item is no better than what is
+known about the others. How much worse is simulated: studies of few items, with people who answer as
+they do in the pilot. Errors hardly depend on the number of items, given the answers per coordinate.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ordinate._base.checks import check_number, check_whole, random_generator
+from ordinate._base.threads import single_threaded_blas
+from ordinate.algorithms.optimise import minimise
+from ordinate.algorithms.spectral import best_scale, spectral_start
+from ordinate.asking.designs import count_questions, numbered_questions
+from ordinate.data.simulate import pair_distances, sample_points
+from ordinate.data.triplets import Triplets
+from ordinate.evaluation.metrics import procrustes_error
+from ordinate.kernels.losses import Loss, power_family
+from ordinate.passes import TripletStore, store_of
+
+SIMULATED = (5, 10, 20, 40, 80)  # answers per coordinate
+TOLD = (200, 800)  # by the information of questions alone
+MOST_ITEMS = 60  # in a simulated study
+N_STUDIES = 6
+FEW, N_RANDOM = 10, 2  # up to so many answers per coordinate, random starts beside the spectral one
+TOL, MAX_ITER = 1e-2, 200  # of the descents, whose own error is then a hundredth of the maps'
+INFORMED = 100  # questions per coordinate whose information is summed
+POWER, SLOPE, LAPSE = 0.5, 4.0, 0.05  # how people answer, if no pilot tells
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How large the error of a map will be, by the number of answers.
+
+    Attributes
+    ----------
+    n_items, n_components : int
+    answers : ndarray of int
+        Numbers of answers, rising.
+    error : ndarray of float
+        The expected error of the map for each, none above the one before: its distance from the
+        truth, relative to the truth's size, after the best alignment and scaling.
+    """
+
+    n_items: int
+    n_components: int
+    answers: np.ndarray
+    error: np.ndarray
+
+    def error_of(self, n_answers: float) -> float:
+        """Return the expected error of a map from so many answers."""
+        at = math.log(check_number("n_answers", n_answers, above=0))
+        found = np.interp(at, np.log(self.answers), np.log(self.error))
+        beyond = max(at - math.log(self.answers[-1]), 0.0)  # where errors fall like the root
+        return float(np.exp(found - beyond / 2))
+
+    def answers_for(self, error: float) -> int | None:
+        """Return how many answers a map with an error needs; None if fewer than were simulated."""
+        error = check_number("error", error, above=0, below=1)
+        if error >= self.error[0]:
+            return None
+        if error < self.error[-1]:
+            return math.ceil(self.answers[-1] * (self.error[-1] / error) ** 2)
+        found = np.interp(-math.log(error), -np.log(self.error), np.log(self.answers))
+        return math.ceil(math.exp(found))
+
+
+def plan_study(
+    n_items: int,
+    n_components: int = 2,
+    *,
+    pilot: Any = None,
+    random_state: Any = 0,
+) -> Plan:
+    """Tell how the error of a map falls with the number of answers to random questions.
+
+    Parameters
+    ----------
+    n_items, n_components : int
+        Number of items n and of dimensions d.
+    pilot : estimator, optional
+        Fitted to answers of the same kind; people are then taken to answer as they did there. If
+        none is given, as people often do: comparing distances, of which a typical one is told from
+        one half as large nine times in ten, and tossing up one answer in twenty.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> from ordinate.asking import plan_study
+    >>> plan = plan_study(40, 2)
+    >>> 1000 < plan.answers_for(0.1) < 4000
+    True
+    """
+    n = check_whole("n_items", n_items, least=4)
+    d = check_whole("n_components", n_components, most=n - 1)
+    rng = random_generator(random_state)
+    size = min(n, max(MOST_ITEMS, 4 * d))
+    loss, spread = _answering(pilot, d)
+    maps = [spread * sample_points(size, d, random_state=rng) for _ in range(N_STUDIES)]
+    with single_threaded_blas():
+        error = np.mean([_study(points, loss, rng) for points in maps], axis=0)
+    return Plan(n, d, np.array([*SIMULATED, *TOLD]) * n * d, np.minimum.accumulate(error))
+
+
+def _answering(pilot: Any, d: int) -> tuple[Loss, float]:
+    """Return how people answer, and the size of the map on which they do."""
+    if pilot is None:
+        return power_family(POWER, SLOPE, LAPSE), 3.0
+    points = pilot.embedding_[~np.isnan(pilot.embedding_).any(axis=1)]
+    square = ((points - points.mean(axis=0)) ** 2).sum(axis=1).mean()
+    return pilot._loss(d), math.sqrt(2 * square)
+
+
+def _study(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> np.ndarray:
+    """Return the errors of maps of simulated answers, and then those that information tells."""
+    n, d = points.shape
+    size = (points - points.mean(axis=0)) ** 2
+    ridge = n * d / size.sum()  # of the normal prior that the points come from
+    errors = []
+    for mark in SIMULATED:
+        store = _answers(points, loss, round(mark * n * d), rng)
+        # From few answers, descents may end in poor maps.
+        n_random = N_RANDOM if mark <= FEW else 0
+        starts = [spectral_start(store, d, rng).points, *rng.normal(size=(n_random, n, d))]
+        found = min(
+            (
+                minimise(
+                    store,
+                    loss,
+                    best_scale(store, loss, start) * start,
+                    regularization=ridge,
+                    tol=TOL,
+                    max_iter=MAX_ITER,
+                )
+                for start in starts
+            ),
+            key=lambda each: each.history[-1],
+        )
+        errors.append(procrustes_error(found.points, points, scale=True, relative=True))
+    store = _answers(points, loss, round(INFORMED * n * d), rng)
+    per_mark = store.curvature(points, loss)[0] / INFORMED
+    aligned = 1 - (1 + d * (d + 1) / 2) / (n * d)  # what moving, turning and scaling take away
+    for mark in TOLD:
+        variance = np.linalg.inv(mark * per_mark + ridge * np.eye(d))
+        share = np.trace(variance, axis1=1, axis2=2).sum() / size.sum()
+        errors.append(math.sqrt(aligned * share))
+    return np.array(errors)
+
+
+def _answers(points: np.ndarray, loss: Loss, m: int, rng: np.random.Generator) -> TripletStore:
+    """Answer questions drawn at random, of which few items have some more than once."""
+    rows = numbered_questions(rng.integers(count_questions(len(points)), size=m), len(points))
+    anchor, first, second = rows.T
+    to_first, to_second = (pair_distances(points, anchor, item) for item in (first, second))
+    says_first = rng.random(m) < loss.probability(to_first, to_second)
+    answered = np.where(says_first[:, None], rows, rows[:, [0, 2, 1]])
+    return store_of(Triplets(answered, n_items=len(points)))

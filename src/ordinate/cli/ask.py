@@ -1,0 +1,263 @@
+"""Commands about questions: ask and plan."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ordinate._base.messages import some
+from ordinate.cli import _shell as shell
+from ordinate.cli.data import Output, refuse_output
+
+if TYPE_CHECKING:
+    from ordinate.asking import Questions
+
+LARGE = 1000  # items from which on landmarks are worth a thought
+
+
+@shell.command
+def ask(
+    output: Output,
+    budget: Annotated[
+        int, typer.Option(help="Number of questions, repeats and checks included.", min=1)
+    ],
+    items: Annotated[
+        Path | None,
+        typer.Argument(help="File with a column of labels, or a folder of pictures or sounds."),
+    ] = None,
+    after: Annotated[
+        Path | None,
+        typer.Option(help="Folder of `fit`: ask what teaches most beyond the answers in it."),
+    ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(help="With --after: items that all questions are about, by their labels."),
+    ] = None,
+    random_share: Annotated[
+        float,
+        typer.Option(help="With --after: share of questions drawn at random.", min=0, max=1),
+    ] = 0.2,
+    kind: Annotated[
+        str, typer.Option(help="triplet (an anchor and two items) or odd-one-out.")
+    ] = "triplet",
+    design: Annotated[
+        str | None,
+        typer.Option(help="balanced (each item equally often), uniform or landmarks."),
+    ] = None,
+    landmarks: Annotated[
+        int | None,
+        typer.Option(help="Number of landmarks, the only anchors; on the rim with --after.", min=1),
+    ] = None,
+    repeats: Annotated[
+        float, typer.Option(help="Share of questions asked twice, which tell the ceiling.", min=0)
+    ] = 0.05,
+    checks: Annotated[
+        float, typer.Option(help="Share of questions with an obvious answer.", min=0)
+    ] = 0.02,
+    blocks: Annotated[
+        int, typer.Option(help="Parts of equal size, one for each participant.", min=1)
+    ] = 1,
+    seed: shell.Seed = 0,
+    force: shell.Force = False,
+    quiet: shell.Quiet = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Write a list of questions: to begin with, or the next ones.
+
+    To begin with, name a file of items. Once there are answers and a map, --after takes those
+    questions whose answers will teach most. No question occurs twice, but for the repeats.
+
+    The ending of the output sets the format: .csv or .tsv, .json for a timeline of jsPsych, .jsonl
+    with a prompt on each line for a language model. `ordinate fit` reads the same file when its
+    column of answers is filled in; checks are left out then.
+
+    ```
+    ordinate ask items.csv --budget 5000 --blocks 20 -o questions.csv
+    ordinate ask --after out/ --budget 500 -o more.csv
+    ```
+    """
+    from ordinate.asking import design_questions, write_questions
+    from ordinate.files.items import read_labels
+
+    if (items is None) == (after is None):  # not both, not neither
+        raise shell.CommandError(
+            "name a file of items to begin with, or a map that there is already with --after",
+            shell.WRONG_USE,
+        )
+    refuse_output(output, force, inputs=[path for path in (items, after) if path])
+    if after is not None:
+        if design is not None:
+            raise shell.CommandError(
+                "--design is for the first questions; with --after the map chooses",
+                shell.WRONG_USE,
+            )
+        if kind != "triplet":
+            raise shell.CommandError(
+                "--after chooses triplet questions; leave --kind out", shell.WRONG_USE
+            )
+        choosing = {
+            "landmarks": landmarks,
+            "random_share": random_share,
+            "repeats": repeats,
+            "checks": checks,
+            "blocks": blocks,
+            "random_state": seed,
+        }
+        questions, labels = _next(after, budget, about, choosing, quiet)
+    elif items is not None:
+        if about is not None:
+            raise shell.CommandError("--about goes with --after", shell.WRONG_USE)
+        labels = read_labels(items)
+        questions = design_questions(
+            len(labels),
+            budget,
+            kind=kind,
+            design=design or ("balanced" if landmarks is None else "landmarks"),
+            landmarks=landmarks,
+            repeats=repeats,
+            checks=checks,
+            blocks=blocks,
+            random_state=seed,
+        )
+    write_questions(output, questions, labels, force=force)
+    shell.say(_told(questions, len(labels), output), quiet)
+
+
+def _next(
+    folder: Path, budget: int, about: str | None, choosing: dict[str, Any], quiet: bool
+) -> "tuple[Questions, list]":
+    """Choose the next questions by the map in a folder, and say how well it is known."""
+    import ordinate
+    from ordinate.asking import choose_questions
+    from ordinate.asking.active import UNKNOWN, uncertainty
+
+    model = ordinate.load(folder)
+    labels = model.items_.tolist()
+    names = {str(label): label for label in labels}
+    wanted = shell.names(about)
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        raise shell.CommandError(
+            f"--about names items that are not in {folder}: {some(unknown)}", shell.WRONG_USE
+        )
+    wanted_items = [names[name] for name in wanted] or None
+    questions = choose_questions(model, budget, about=wanted_items, **choosing)
+    unsure = uncertainty(model.embedding_, model.covariance_)
+    shell.say(f"places are uncertain by {unsure:.2f} times the size of the map", quiet)
+    if not about and unsure > UNKNOWN:
+        shell.say(
+            f"note: that is more than {UNKNOWN}, so that chance chooses better than the map: all "
+            "questions are drawn at random",
+            quiet,
+        )
+    return questions, labels
+
+
+def _told(questions: "Questions", n_items: int, output: Path) -> str:
+    from collections import Counter
+
+    sources = Counter(questions.source.tolist())
+    parts = ", ".join(f"{n:,} {source}" for source, n in sorted(sources.items()))
+    n_blocks = int(questions.block.max())
+    blocks = f" in {n_blocks:,} blocks" if n_blocks > 1 else ""
+    return f"{len(questions):,} questions about {n_items:,} items{blocks} in {output}: {parts}"
+
+
+@shell.command
+def plan(
+    items: Annotated[
+        Path, typer.Argument(help="File with a column of labels, or a folder of pictures.")
+    ],
+    dimensions: Annotated[
+        int, typer.Option("--dimensions", "-d", help="Number of dimensions of the map.", min=1)
+    ] = 2,
+    error: Annotated[
+        float, typer.Option(help="Error of the map that is wanted, relative to its size.")
+    ] = 0.1,
+    pilot: Annotated[
+        Path | None,
+        typer.Option(help="Folder of `fit`, of first answers: people answer as they did there."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also draw the curve: PNG, TIFF, SVG, PDF or EPS."),
+    ] = None,
+    seed: shell.Seed = 0,
+    as_json: shell.AsJson = False,
+    force: shell.Force = False,
+    debug: shell.Debug = False,
+) -> None:
+    """Tell how many answers a map needs, and what more of them would buy.
+
+    Studies are simulated with people who answer as in the pilot; without one, as people often do.
+    The error is the distance of the map from the truth, after the best alignment and scaling, over
+    the size of the truth; 0.1 is a map in which nearest neighbours are mostly right.
+
+    ```
+    ordinate plan items.csv -d 2 --error 0.1
+    ordinate plan items.csv --pilot out/ -o plan.png
+    ```
+    """
+    import ordinate
+    from ordinate.algorithms.landmark_choice import n_landmarks
+    from ordinate.asking import plan_study
+    from ordinate.files.items import read_labels
+
+    if not 0 < error < 1:
+        raise shell.CommandError(f"--error must lie between 0 and 1; got {error}", shell.WRONG_USE)
+    if output is not None:
+        from ordinate.figures.figure_files import check_ending
+
+        check_ending(output)
+        refuse_output(output, force, inputs=[items, *([pilot] if pilot else [])])
+    n = len(read_labels(items))
+    model = None if pilot is None else ordinate.load(pilot)
+    found = plan_study(n, dimensions, pilot=model, random_state=seed)
+    wanted = found.answers_for(error)
+    if output is not None:
+        from ordinate.figures.figure_files import save
+        from ordinate.figures.plans import plot_plan
+
+        save(plot_plan(found, error=error), output)
+    landmarks = None if wanted is None else n_landmarks(n, dimensions, wanted)
+    if as_json:
+        shell.answer_json(
+            {
+                "items": n,
+                "dimensions": dimensions,
+                "error": error,
+                "answers": wanted,
+                "landmarks": landmarks,
+                "pilot": None if pilot is None else str(pilot),
+                "curve": {
+                    "answers": found.answers.tolist(),
+                    "error": [round(value, 4) for value in found.error.tolist()],
+                },
+            }
+        )
+        return
+    people = (
+        f"people answer as in {pilot}"
+        if pilot
+        else (
+            "no --pilot tells how people answer: those taken compare distances and toss up one "
+            "answer in twenty"
+        )
+    )
+    shell.say(f"note: {people}")
+    if wanted is None:
+        shell.answer(
+            f"fewer than {found.answers[0]:,} answers give an error of {error:g}; with so many it "
+            f"is {found.error[0]:.2f}"
+        )
+        return
+    shell.answer(
+        f"about {wanted:,} answers to random questions give a map of {n:,} items in {dimensions} "
+        f"dimensions with an error of {error:g}; twice as many one of "
+        f"{found.error_of(2 * wanted):.2g}, half as many one of {found.error_of(wanted / 2):.2g}"
+    )
+    if n >= LARGE:
+        shell.answer(f"asked about landmarks, for LOE: {landmarks:,} of them")
+    shell.answer("\n  answers   error")
+    for answers, value in zip(found.answers.tolist(), found.error.tolist(), strict=True):
+        shell.answer(f"{answers:9,}   {value:.3f}")
