@@ -125,7 +125,7 @@ def choose_questions(
     shares = Shares.of(budget, repeats, checks, blocks)
     random_share = check_number("random_share", random_share, least=0, below=np.nextafter(1, 2))
     rng = random_generator(random_state)
-    points, covariance = _placed(model)
+    points, covariance = places_of(model)
     placed = np.flatnonzero(~np.isnan(points).any(axis=1))
     wanted = placed if about is None else _ids(model, about, placed)
     possible = count_questions(len(placed)) - count_questions(len(placed) - len(wanted))
@@ -298,7 +298,7 @@ def _about(
     return rng.permuted(placed[np.column_stack([i, j, k])], axis=1)
 
 
-def _placed(model: Any) -> tuple[np.ndarray, np.ndarray]:
+def places_of(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return places and covariances of a fitted model, or raise if it has none to choose by."""
     check_is_fitted(model, "embedding_")
     if not isinstance(model, LikelihoodEmbedder):

@@ -129,7 +129,7 @@ def _next(
     """Choose the next questions by the map in a folder, and say how well it is known."""
     import ordinate
     from ordinate.asking import choose_questions
-    from ordinate.asking.active import UNKNOWN, uncertainty
+    from ordinate.asking.active import UNKNOWN, places_of, uncertainty
 
     model = ordinate.load(folder)
     labels = model.items_.tolist()
@@ -142,7 +142,7 @@ def _next(
         )
     wanted_items = [names[name] for name in wanted] or None
     questions = choose_questions(model, budget, about=wanted_items, **choosing)
-    unsure = uncertainty(model.embedding_, model.covariance_)
+    unsure = uncertainty(*places_of(model))
     shell.say(f"places are uncertain by {unsure:.2f} times the size of the map", quiet)
     if not about and unsure > UNKNOWN:
         shell.say(
