@@ -77,8 +77,13 @@ def test_append_writes_a_map_that_all_commands_take(run, map_folder, new, rows, 
     assert found.labels[:20] == before.labels
     assert (found.points[:20] == before.points).all()
     assert found.columns["new"] == [False] * 20 + [True] * 2
-    assert found.columns["se1"][0] is None
+    assert found.columns["se1"][:20] == before.columns["se1"]
     model = ordinate.load("more")
+    old, placed = (
+        ordinate.load(map_folder),
+        ordinate.load(map_folder).place(ordinate.as_triplets(new)),
+    )
+    assert (model.covariance_ == np.concatenate([old.covariance_, placed.covariance])).all()
     assert model.embedding_.shape == (22, 2)
     assert model.items_.tolist() == found.labels
     everything = write(tmp_path / "all.csv", rows)
@@ -96,7 +101,8 @@ def test_append_writes_a_map_that_all_commands_take(run, map_folder, new, rows, 
 def test_a_column_of_ones_own_is_kept(run, map_folder, new, tmp_path):  # noqa: F811
     own = tmp_path / "own"
     own.mkdir()
-    (own / "model.json").write_bytes((map_folder / "model.json").read_bytes())
+    for name in ("model.json", "covariance.npy"):
+        (own / name).write_bytes((map_folder / name).read_bytes())
     lines = (map_folder / "embedding.csv").read_text().splitlines()
     texts = [f'{line},"{"yes" if number else "new"}"' for number, line in enumerate(lines)]
     (own / "embedding.csv").write_text("\n".join(texts))

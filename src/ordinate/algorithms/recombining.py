@@ -32,7 +32,8 @@ def aligned(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
         scale = sizes.sum() / max((weight * (points - of) ** 2).sum(), np.finfo(float).tiny)
         found = scale * (points - of) @ (U @ V) + to
         squared = ((found - reference) ** 2).sum(axis=1, keepdims=True)
-        weight = 1 / (1 + squared / max(float(np.median(squared)), np.finfo(float).tiny))
+        typical = max(float(np.median(squared)), np.finfo(float).tiny)
+        weight = typical / (typical + squared)
     return found
 
 

@@ -10,7 +10,7 @@ from ordinate import __version__
 from ordinate._base.writing import DiskFullError, write_json
 from ordinate.data.labels import label_array
 from ordinate.estimators.placing import Placed, PlacingEmbedder
-from ordinate.estimators.saving import write_model
+from ordinate.estimators.saving import known_covariance, write_model
 from ordinate.figures.placed import plot_placed
 from ordinate.figures.plotting import save
 from ordinate.files.maps import MapFile, write_map
@@ -90,8 +90,11 @@ def _append(
     model.items_ = label_array([*model.items_.tolist(), *placed.items.tolist()])
     points = np.concatenate([model.embedding_, placed.points])
     write_map(folder / "embedding.csv", model.items_, points, whole, defuse=defuse)
+    sure = known_covariance(model)
+    if sure is not None:  # of new items, given the places of the others
+        sure = sure._replace(values=np.concatenate([sure.values, placed.covariance]))
     old_points, model.embedding_ = model.embedding_, points
-    write_model(folder / "model.json", model)
+    write_model(folder / "model.json", model, sure)
     model.items_, model.embedding_ = model.items_[:n], old_points
 
 
