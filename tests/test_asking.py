@@ -245,7 +245,7 @@ def test_chosen_questions_make_a_better_map_than_random_ones():
             rng = np.random.default_rng([seed, 7])
             answers = sample_triplets(points, 200, random_state=seed).rows
             for _ in range(5):
-                model = STE(random_state=0, regularization=0.1, init="spectral")
+                model = STE(random_state=0, regularization=0.1)
                 model.fit(Triplets(answers, n_items=30))
                 share = 0.2 if way == "active" else 1.0
                 asked = asking.next_questions(model, 80, random_share=share, random_state=rng)

@@ -91,6 +91,7 @@ def test_fit_shows_a_line_for_each_dimension(tmp_path):
         "the map of all answers: 1 dimension ...",
         "the map of all answers: choosing the model ...",
         "the map of all answers: fitting ...",
+        "figure of dimensions ...",
         "figure ...",
         "report ...",
         "record ...",

@@ -39,7 +39,7 @@ def test_a_disk_that_fills_while_figures_are_drawn(run, answers, full, monkeypat
     told = run("fit", answers, "-o", "map", "--folds", 0, "-q", code=4).stderr.replace("\n", " ")
     assert "the figure and the report could not be written; the map is in map" in told
     kept = {path.name for path in (tmp_path / "map").iterdir()}
-    assert kept == {"embedding.csv", "model.json", "run.json", MARK}
+    assert kept == {"embedding.csv", "covariance.npy", "model.json", "run.json", MARK}
     record = json.loads((tmp_path / "map" / "run.json").read_text())
     assert record["warnings"] == [
         "the disk is full, and the figure could not be written",

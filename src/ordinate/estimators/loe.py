@@ -170,11 +170,17 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             f"misfit {self.misfit_:.2f}, {time.perf_counter() - began:.2f} s"
         )
         self._warn(triplets)
+        if not isinstance(triplets, Triplets):
+            self._data = None  # and with it a copy by anchor, which may be as large as the file
         return self
 
     def _like_this(self, random_state: Any) -> Embedder:
         landmarks = self.items_[self.landmarks_]
         return super()._like_this(random_state).set_params(landmarks=landmarks)
+
+    @property
+    def _can_tell(self) -> bool:
+        return hasattr(self, "score_details_")
 
     def _covariances(self, by: str) -> np.ndarray:
         return landmark_covariances(

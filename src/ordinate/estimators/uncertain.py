@@ -48,6 +48,11 @@ class UncertainEmbedder(Embedder):
         """Covariance (n, d, d) of the coordinates, given the triplets in ``_data``."""
 
     @property
+    def _can_tell(self) -> bool:
+        """Whether what a covariance comes from is still there."""
+        return self._data is not None
+
+    @property
     def covariance_(self) -> np.ndarray:
         """Covariance (n_items, d, d) of each item's coordinates; NaN for items without a place.
 
@@ -102,7 +107,7 @@ class UncertainEmbedder(Embedder):
 
     def _find_covariance(self, by: str) -> Covariance:
         check_is_fitted(self, "embedding_")
-        if self._data is None:
+        if not self._can_tell:
             raise AttributeError(
                 f"this {type(self).__name__} has no covariance, nor the answers it was fitted to, "
                 "which are not pickled: fit it again, and take covariance_ before it is pickled, "

@@ -269,7 +269,7 @@ def _of_path(
         found = read(path, **reading)
         source = _source_of(found, path)
         triplets = _with_items(found.triplets, path, n_items)
-        return source._replace(triplets=triplets, read_sha256=found.sha256)
+        return source._replace(triplets=triplets, read_sha256=found.sha256, groups=found.groups)
     streamed = read_in_blocks(path, blocks, how, limit, n_items)
     source = _source_of(streamed, path)
     if source.stored is None:

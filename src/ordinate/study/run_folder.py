@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate import __version__
+from ordinate._base import progress
 from ordinate._base.writing import DiskFullError, whole_file, write_json
 from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.algorithms.starts import agreement
@@ -163,6 +164,7 @@ def write_run(
         shown = {"figure of participants": lambda _: people(), **shown}
     if _dimension(model) is not None:
         shown = {"figure of dimensions": draw_dimensions, **shown}
+    progress.expect(len(shown) - 2)  # beside the figure and the report, which any run has
     unwritten = []
     for what, show in shown.items():
         tell(what)
