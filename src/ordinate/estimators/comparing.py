@@ -70,7 +70,7 @@ def compare(
     Examples
     --------
     >>> from ordinate import STE, compare, sample_points, sample_triplets
-    >>> points = sample_points(20, random_state=0)
+    >>> points = 3 * sample_points(20, random_state=0)
     >>> models = [
     ...     STE(2, random_state=0).fit(sample_triplets(points, 8000, random_state=seed))
     ...     for seed in (1, 2)

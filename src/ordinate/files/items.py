@@ -92,7 +92,7 @@ def read_labels(path: str | os.PathLike) -> list[str]:
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "items.csv"
-    >>> _ = path.write_text("label,price\\ncat,3\\ndog,5\\nant,1\\n")
+    >>> _ = path.write_text("label,price\ncat,3\ndog,5\nant,1\n")
     >>> read_labels(path)
     ['cat', 'dog', 'ant']
     """
