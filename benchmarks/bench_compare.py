@@ -5,7 +5,7 @@ a number of items, of dimensions, and of answers per coordinate of each map. Ans
 Terry and Luce have it, about normal points of standard deviation sqrt(1 / (2 d)) an axis; in a
 quarter as many more runs, one item of the second population is elsewhere by ``--moved`` times the
 typical distance from the middle. ``--answers`` deals answers anew in place of asking covariances;
-``--odd`` asks for the odd one of three, two triplets an answer. Run k has seed k.
+``--odd`` asks for the odd one of three, two triplets an answer. Run k has seed k, counted from ``--first-seed``.
 """
 
 import argparse
@@ -57,6 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", nargs="+", default=CELLS)
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--moved", type=float, default=1.0)
     parser.add_argument("--answers", action="store_true")
     parser.add_argument("--odd", action="store_true")
@@ -71,8 +72,9 @@ def main() -> None:
     for text in given.cells:
         n, d, k = map(int, text.split(","))
         began = time.perf_counter()
-        same = [run((n, d, k), seed, 0.0, given) for seed in range(given.runs)]
-        other = [run((n, d, k), seed, given.moved, given) for seed in range(given.runs // 4)]
+        seeds = range(given.first_seed, given.first_seed + given.runs)
+        same = [run((n, d, k), seed, 0.0, given) for seed in seeds]
+        other = [run((n, d, k), seed, given.moved, given) for seed in seeds[: given.runs // 4]]
         print(
             f"| {n} | {d} | {k} | {np.mean([row[2] for row in same]):.2f} | "
             f"{np.mean([row[3] for row in same]):.2f} | "
