@@ -5,7 +5,8 @@ a number of items, of dimensions, and of answers per coordinate of each map. Ans
 Terry and Luce have it, about normal points of standard deviation sqrt(1 / (2 d)) an axis; in a
 quarter as many more runs, one item of the second population is elsewhere by ``--moved`` times the
 typical distance from the middle. ``--answers`` deals answers anew in place of asking covariances;
-``--odd`` asks for the odd one of three, two triplets an answer. Run k has seed k, counted from ``--first-seed``.
+``--odd`` asks for the odd one of three, two triplets an answer. Run k has seed k, counted
+from ``--first-seed``.
 """
 
 import argparse
