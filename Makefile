@@ -16,7 +16,7 @@ demo: $(VENV)/.core
 	$(BIN)/ordinate demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # What `make test` skipped last time, with all that it needs: nothing may be skipped now.
 test-extras: $(VENV)/.extras
@@ -24,7 +24,7 @@ test-extras: $(VENV)/.extras
 
 # Where there is no numba, the plain NumPy backend takes over.
 test-plain: $(VENV)/.dev
-	PYTHONPATH=tests/without_numba $(BIN)/python -m pytest --no-cov -p no:cacheprovider \
+	PYTHONPATH=tests/without_numba $(BIN)/python -m pytest -p no:cacheprovider \
 	    -W "ignore:numba could not be imported" -k "not numba" $(addprefix tests/test_,$(addsuffix .py,$(PLAIN)))
 PLAIN := cli_files landmark metrics responses saving stores triplets
 

@@ -42,6 +42,8 @@ def _note(report):
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
+    if hasattr(session.config, "workerinput"):  # one of several processes, which the first sums up
+        return
     if session.config.getoption("--skipped-last-time"):
         if skipped and os.environ.get("ORDINATE_NO_SKIPS"):
             session.exitstatus = 1
@@ -49,9 +51,9 @@ def pytest_sessionfinish(session):
         session.config.cache.set(SKIPPED, sorted(skipped))
 
 
-def pytest_unconfigure():
+def pytest_unconfigure(config):
     """Say last, after pytest's own last line, what was not tested and what it takes."""
-    if not skipped:
+    if not skipped or hasattr(config, "workerinput"):
         return
     print("\nNot tested here:")
     for reason in sorted(set(skipped.values())):
