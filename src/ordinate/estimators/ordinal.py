@@ -3,10 +3,10 @@
 import math
 import warnings
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base import progress
@@ -22,11 +22,10 @@ from ordinate.algorithms.selection import LAPSE, STEPS, Judged, Part, choose_mak
 from ordinate.data.folds import sampled_answers, shuffled_folds
 from ordinate.data.summary import ceiling
 from ordinate.data.triplets import Triplets
-from ordinate.estimators.base import Embedder
 from ordinate.estimators.descent import WORKING
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
-from ordinate.estimators.placing import PlacingEmbedder, PlacingTerms
+from ordinate.estimators.placing import MadeBy
 from ordinate.evaluation.metrics import levels
 from ordinate.evaluation.uncertainty import Interval
 from ordinate.files.inputs import over_labels
@@ -46,7 +45,7 @@ SHOWN = 2  # dimensions of a map, where answers are too few to choose them
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
 
 
-class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
+class OrdinalEmbedding(LikelihoodEmbedder):
     """The map that predicts unseen answers best, without a choice to make.
 
     People differ in how they compare: some compare distances, some their ratios, and all answer at
@@ -194,27 +193,23 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
         self.power_, self.slope_, self.lapse_ = response.loss.shape
         return self
 
-    def _again(self, triplets: Triplets, *, lapses: bool = True) -> "OrdinalEmbedding":
-        """Fit to other answers, from this map, by what was chosen before."""
-        model = clone(self)
-        for name, value in vars(self).items():
-            if name.endswith("_"):
-                setattr(model, name, value)
-        if not lapses:
-            model.maker_, model.lapse_ = {**self.maker_, "lapse": 0.0}, 0.0
-        model._prepare(triplets, None, self.device)
-        options = {"callback": self.callback, "random_state": 0, **model.maker_}
-        model._take(model._maker(init=self.embedding_ / self.scale_, **options).fit(triplets))
+    def _settled(self, **settings: Any) -> PowerEmbedding:
+        return self._maker(**{"random_state": self.random_state, **self.maker_, **settings})
+
+    def _from_here(self, **settings: Any) -> PowerEmbedding:
+        return self._settled(init=self.embedding_ / self.scale_, n_init=1, **settings)
+
+    def _fitted_again(self, triplets: Triplets, **settings: Any) -> "OrdinalEmbedding":
+        model = copy(self)
+        if "lapse" in settings:
+            model.lapse_ = settings["lapse"]
+            model.maker_ = {**self.maker_, "lapse": model.lapse_}
+        model._set_known(settings)
+        model._prepare(triplets, None, model.device)
+        made = self._from_here(**{"callback": self.callback, **settings})
+        made.fit(triplets)
+        model._take(made)
         return model
-
-    def _like_this(self, random_state: Any) -> Embedder:
-        made = self.embedding_ / self.scale_
-        return self._maker(
-            init=made, n_init=1, random_state=random_state, **{**self.maker_, "verbose": 0}
-        )
-
-    def _fitted_again(self, triplets: Triplets, random_state: Any) -> np.ndarray:
-        return self.scale_ * super()._fitted_again(triplets, random_state)
 
     def _take(self, made: PowerEmbedding) -> None:
         """Take over what the maker of the map has found."""
@@ -223,16 +218,13 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
                 setattr(self, name, value)
         self.embedding_ = self.scale_ * made.embedding_
 
-    def _placing_terms(self) -> PlacingTerms:
-        return PlacingTerms(*self._made_by())
-
     def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
         """Fit with what was chosen, or choose again."""
         if afresh:
             self.fit(triplets)
             return
         self._say("power, slope and ridge stay as they were chosen")
-        made = self._maker(callback=self.callback, **self.maker_)
+        made = self._settled(callback=self.callback)
         made._prepare(triplets, None, self.device)
         made._continue(triplets, start / self.scale_, afresh)
         self._take(made)
@@ -345,13 +337,10 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
         given = {name: getattr(self, name) for name in shared} | options
         return PowerEmbedding(self.n_components_, power=power, slope=slope, **given)
 
-    def _settled(self) -> PowerEmbedding:
-        return self._maker(random_state=self.random_state, **self.maker_)
-
-    def _made_by(self) -> tuple[Loss, float, float]:
+    def _made_by(self) -> MadeBy:
         made = self.maker_
         loss = power_family(made["power"], made["slope"], made["lapse"])
-        return loss, made["regularization"], self.scale_
+        return MadeBy(loss, made["regularization"], self.scale_)
 
     def _loss(self, n_components: int) -> Loss:
         return power_family(self.power_, self.slope_, self.lapse_)

@@ -161,7 +161,8 @@ def bootstrap(
         taken = data[weight > 0]
         taken.weight = weight[weight > 0]
         try:
-            return _aligned(model._fitted_again(taken, generator), model.embedding_)
+            again = model._fitted_again(taken, random_state=generator, callback=None, verbose=0)
+            return _aligned(again.embedding_, model.embedding_)
         except ValueError as error:
             return str(error)
 

@@ -10,7 +10,6 @@ from ordinate.data.advice import problems
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.analysis import analyse
 from ordinate.evaluation.groups import Group, Groups
-from ordinate.evaluation.permutation import from_start
 from ordinate.figures.comparing import plot_groups
 from ordinate.figures.figure_files import save
 from ordinate.files.maps import as_text
@@ -73,7 +72,7 @@ def _write_group(
     defuse: bool,
 ) -> None:
     own = triplets[group.rows]
-    estimator = from_start(found.common._settled(), found.common.embedding_)
+    estimator = found.common._from_here()
     d = found.common.embedding_.shape[1]
     told = story._replace(
         title=f"{story.title}: {group.name}",
