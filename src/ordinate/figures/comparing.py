@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import chi2
 
 from ordinate.evaluation.comparison import LEVEL, Comparison, lay_onto
 from ordinate.evaluation.groups import Groups
 from ordinate.figures.drawing import COLOURS, GREY
+from ordinate.figures.error_marks import add_ellipses
 from ordinate.figures.fonts import families_for, no_glyph_warnings, printable
 from ordinate.figures.panels import FRAME, INK, MM
 from ordinate.figures.plotting import _panels, plot_map, shorten
@@ -62,7 +62,9 @@ def plot_comparison(
     gap = found.second - found.first
     for axes, dims in zip(figure.axes, _panels(found.first.shape[1]), strict=False):
         if found.covariance is not None and len(dims) == 2:
-            _draw_ellipses(axes, found.first[:, dims], found.covariance[:, dims][:, :, dims])
+            covariance = found.covariance[:, dims][:, :, dims]
+            style = {"facecolors": "none", "edgecolors": FRAME, "linewidths": 0.5, "zorder": 0.2}
+            add_ellipses(axes, found.first[:, dims], covariance, **style)
         for rows, style in (
             (~moved, {"color": GREY, "zorder": 0.4}),
             (moved, {"color": INK, "zorder": 0.6}),
@@ -84,29 +86,6 @@ def plot_comparison(
                     **style,
                 )
     return figure
-
-
-def _draw_ellipses(axes: Any, places: np.ndarray, covariance: np.ndarray) -> None:
-    """Draw what chance makes of a place: 95 of 100 ends of arrows are within."""
-    from matplotlib.collections import EllipseCollection
-
-    variances, directions = np.linalg.eigh(covariance)
-    sizes = 2 * np.sqrt(chi2.isf(0.05, 2) * np.maximum(variances, 0))
-    angles = np.degrees(np.arctan2(directions[:, 1, 1], directions[:, 0, 1]))
-    axes.add_collection(
-        EllipseCollection(
-            sizes[:, 1],
-            sizes[:, 0],
-            angles,
-            units="xy",
-            offsets=places,
-            offset_transform=axes.transData,
-            facecolors="none",
-            edgecolors=FRAME,
-            linewidths=0.5,
-            zorder=0.2,
-        )
-    )
 
 
 def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
