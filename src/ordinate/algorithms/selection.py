@@ -186,7 +186,7 @@ def mean_of_answers(of_rows: Sequence[np.ndarray], parts: Sequence[Part]) -> tup
     sums = []
     total = 0.0
     for values, part in zip(of_rows, parts, strict=True):
-        weight = np.ones(len(values)) if part.others.weight is None else part.others.weight
+        weight = part.others._weights
         sums.append(np.bincount(part.others.groups("answer"), weight * values))
         total += weight.sum()
     by_answer = np.concatenate(sums)

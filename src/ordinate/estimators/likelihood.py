@@ -40,8 +40,7 @@ class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
     def _doubt(self, covariance: np.ndarray) -> str | None:
         n_answers = len(self._data)
         if isinstance(self._data, Triplets):
-            rows = np.ones(n_answers) if self._data.weight is None else self._data.weight
-            n_answers = rows.sum() * len(distinct(self._data.groups())) / n_answers
+            n_answers = self._data._weights.sum() * len(distinct(self._data.groups())) / n_answers
         each = float(n_answers) / self.embedding_.size
         if each < ENOUGH:
             return (

@@ -327,7 +327,7 @@ def _joined(old: Triplets, new: Triplets) -> Triplets:
             [np.asarray(table.participant_labels)[table.participant] for table in both]
         )
     if any(table.weight is not None for table in both):
-        weight = np.concatenate([np.ones(len(t)) if t.weight is None else t.weight for t in both])
+        weight = np.concatenate([table._weights for table in both])
     return Triplets(
         np.concatenate([old.rows, new.rows]),
         items=new.items,

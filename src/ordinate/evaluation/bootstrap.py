@@ -189,7 +189,7 @@ def bootstrap(
 
 def _drawing(triplets: Triplets, by: str) -> Callable[[np.random.Generator], np.ndarray]:
     """Return what draws a resample: the weight (m,) of each row in it."""
-    weight = np.ones(len(triplets)) if triplets.weight is None else triplets.weight
+    weight = triplets._weights
     if by == "participant":
         unit = triplets.groups("participant")
         times = np.ones(int(unit.max()) + 1)

@@ -86,7 +86,7 @@ class UnseenAnswers:
         rows = rows[np.isfinite(own[rows]) & np.isfinite(other[rows])]
         if not len(rows):
             return None
-        weight = self._weight(rows)
+        weight = self.data._weights[rows]
         answer = numbered(self.unit[rows])
         size = np.bincount(answer, weight)
         gained = np.bincount(answer, weight * (own - other)[rows])
@@ -96,7 +96,7 @@ class UnseenAnswers:
     def likelihoods(self, rows: np.ndarray) -> tuple[float, float]:
         """Mean log-likelihood of a triplet, by own maps and by the common ones."""
         rows = rows[np.isfinite(self.own[rows])]
-        weight = self._weight(rows)
+        weight = self.data._weights[rows]
         return tuple(  # type: ignore[return-value]
             float(np.average(values[rows], weights=weight)) for values in (self.own, self.common)
         )
@@ -118,7 +118,3 @@ class UnseenAnswers:
         sizes = np.bincount(answer)[order]
         kept = order[np.cumsum(sizes) <= n]
         return rows[np.isin(answer, kept)]
-
-    def _weight(self, rows: np.ndarray) -> np.ndarray:
-        weight = self.data.weight
-        return np.ones(len(rows)) if weight is None else weight[rows]

@@ -6,17 +6,18 @@ import numpy as np
 
 from ordinate.evaluation.comparison import LEVEL, Comparison, lay_onto
 from ordinate.evaluation.groups import Groups
+from ordinate.figures.blank import FONT_SIZE, blank_figure
 from ordinate.figures.drawing import COLOURS, GREY
 from ordinate.figures.error_marks import add_ellipses
-from ordinate.figures.fonts import families_for, no_glyph_warnings, printable
-from ordinate.figures.panels import FRAME, INK, MM
+from ordinate.figures.fonts import printable
+from ordinate.figures.panels import FRAME, INK
 from ordinate.figures.plotting import _panels, plot_map, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+WIDTH = 180.0  # mm, of maps of groups
 MOST_GROUPS = 15  # that are drawn, the largest first
-FONT_SIZE = 7.0
 MOST_NAMED = 40  # items whose names are written into small maps
 
 
@@ -104,10 +105,6 @@ def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
     -------
     matplotlib.figure.Figure
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     shown = sorted(found.groups, key=lambda group: -len(group.rows))[:MOST_GROUPS]
     names = [shorten(printable(str(name))) for name in labels or found.common.items_.tolist()]
     titles = [shorten(printable(str(group.name))) for group in shown]
@@ -120,13 +117,9 @@ def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
     low, high = np.nanmin(everywhere, axis=0), np.nanmax(everywhere, axis=0)
     edge = 0.06 * (high - low).max() + 1e-9
     low, high = low - edge, high + edge
-    side = 180 * MM / columns * float((high - low)[1] / (high - low)[0])
-    families = families_for([*names, *titles])[0]
-    style = {"font.family": families, "font.size": FONT_SIZE, "text.usetex": False}
-    with matplotlib.rc_context(style), no_glyph_warnings():
-        size = (180 * MM, n_rows * (side + 5 * MM) + 14 * MM)
-        figure = Figure(figsize=size, dpi=200, layout="constrained", facecolor="white")
-        FigureCanvasAgg(figure)
+    side = WIDTH / columns * float((high - low)[1] / (high - low)[0])
+    with blank_figure(WIDTH, n_rows * (side + 5) + 14, [*names, *titles]) as figure:
+        figure.set_facecolor("white")
         panels = figure.subplots(n_rows, columns, squeeze=False).ravel()
         for axes, group, title, points in zip(panels, shown, titles, maps, strict=False):
             _draw_group(axes, _flat(common), _flat(points), names)
