@@ -26,7 +26,8 @@ from ordinate.evaluation.held_out import BETTER, HeldOut
 from ordinate.evaluation.metrics import as_plain, levels, three_way_in_words
 from ordinate.evaluation.uncertainty import Sureness, sureness
 from ordinate.figures.dimensions import plot_dimensions
-from ordinate.figures.plotting import plot_map, save
+from ordinate.figures.figure_files import save_both
+from ordinate.figures.plotting import plot_map
 from ordinate.figures.report import html_report
 from ordinate.files.maps import write_map
 from ordinate.study.people import draw_people, in_words, judged, write_people
@@ -146,17 +147,14 @@ def write_run(
             caption=caption(analysis, story),
             **appearance.drawing,
         )
-        save(figure, folder / "embedding.png")
-        save(figure, folder / "embedding.svg")
+        save_both(figure, folder / "embedding.png")
 
     def report(appearance: Appearance) -> None:
         with whole_file(folder / "report.html") as path:
             path.write_text(_page(analysis, story, appearance, columns, labels), encoding="utf-8")
 
     def draw_dimensions(_: Appearance) -> None:
-        figure = plot_dimensions(model)
-        save(figure, folder / "dimensions.png")
-        save(figure, folder / "dimensions.svg")
+        save_both(plot_dimensions(model), folder / "dimensions.png")
 
     shown: dict[str, Callable[[Appearance], None]] = {"figure": draw, "report": report}
     if judged(analysis.participants):
