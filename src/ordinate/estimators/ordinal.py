@@ -18,7 +18,15 @@ from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, jud
 from ordinate.algorithms.optimise import Step
 from ordinate.algorithms.profile import response_intervals
 from ordinate.algorithms.response import fit_response
-from ordinate.algorithms.selection import LAPSE, STEPS, Judged, Part, choose_maker
+from ordinate.algorithms.selection import (
+    LAPSE,
+    STEPS,
+    Judged,
+    Part,
+    choice_in_words,
+    choose_maker,
+    settings_in_words,
+)
 from ordinate.data.folds import sampled_answers, shuffled_folds
 from ordinate.data.summary import ceiling
 from ordinate.data.triplets import Triplets
@@ -105,8 +113,6 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     n_triplets_at_fit_ : int
         All triplets that there were then. `partial_fit` keeps to the choice until there are 1.5
         times as many; then it is made again.
-    scale_ : float
-        What the map that was made is multiplied by, for answers to follow its distances so.
     loss_, history_, n_iter_, n_passes_, converged_, device_, init_
         Of the last fit, as of :class:`STE`.
 
@@ -400,47 +406,19 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         power ..., slope ..., ridge ...: chosen by unseen answers; ...
         """
         check_is_fitted(self, "embedding_")
-        chosen, *others = self.choice_
-        told = f"{_settings(chosen)}: chosen by unseen answers"
-        if getattr(self, "sample_", ""):
-            told += f" of a sample ({self.sample_})"
-        if not others:
-            return told
-        # The first of the others predicts best, unless what was chosen does.
-        if chosen["behind"] > 0:
-            return (
-                f"{told}; right more often (by {chosen['accuracy'] - others[0]['accuracy']:.1%} of "
-                f"them) than {_settings(others[0])}, and behind its "
-                f"log-likelihood by no more than {chosen['behind']:.4f} ± {chosen['error']:.4f}"
-            )
-        return (
-            f"{told}; next best {_settings(others[0])}, behind by {others[0]['behind']:.4f} ± "
-            f"{others[0]['error']:.4f} in log-likelihood"
-        )
+        return choice_in_words(self.choice_, getattr(self, "sample_", ""))
 
     def _tell_choice(self, judged: list[Judged], sample: Triplets) -> None:
         """Keep what was tried, and say what was chosen."""
-        self.choice_ = [
-            {
-                **tried.maker._asdict(),
-                "loss": tried.response.value,
-                "behind": tried.behind,
-                "error": tried.error,
-                "accuracy": tried.accuracy,
-            }
-            for tried in judged
-        ]
+        self.choice_ = [tried.as_dict() for tried in judged]
         if not self.verbose:
             return
         bound = ceiling(sample._agreement)
         between = levels(None if bound is None else bound.high)
         for number, row in enumerate(self.choice_[:4]):
+            place = "chosen" if number == 0 else "      "
             self._say(
-                f"{'chosen' if number == 0 else '      '}: {_settings(row)}: log-likelihood "
+                f"{place}: {settings_in_words(row)}: log-likelihood "
                 f"{-row['loss']:.4f} ({-row['behind']:+.4f} ± {row['error']:.4f}), accuracy "
                 f"{row['accuracy']:.1%} {between}"
             )
-
-
-def _settings(row: dict[str, float]) -> str:
-    return f"power {row['power']:g}, slope {row['slope']:g}, ridge {row['regularization']:.3g}"

@@ -64,8 +64,8 @@ def plot_comparison(
     for axes, dims in zip(figure.axes, _panels(found.first.shape[1]), strict=False):
         if found.covariance is not None and len(dims) == 2:
             covariance = found.covariance[:, dims][:, :, dims]
-            style = {"facecolors": "none", "edgecolors": FRAME, "linewidths": 0.5, "zorder": 0.2}
-            add_ellipses(axes, found.first[:, dims], covariance, **style)
+            outline = {"facecolors": "none", "edgecolors": FRAME, "linewidths": 0.5, "zorder": 0.2}
+            add_ellipses(axes, found.first[:, dims], covariance, **outline)
         for rows, style in (
             (~moved, {"color": GREY, "zorder": 0.4}),
             (moved, {"color": INK, "zorder": 0.6}),

@@ -16,6 +16,7 @@ from ordinate import __version__
 from ordinate._base import progress
 from ordinate._base.writing import DiskFullError, whole_file, write_json
 from ordinate.algorithms.dimension_choice import DimensionChoice
+from ordinate.algorithms.selection import settings_in_words
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
@@ -356,9 +357,8 @@ def _chosen(model: Any, ceiling: float | None) -> dict[str, str]:
     if choice is None:
         return {}
     tried = {
-        f"tried {k}": f"power {row['power']:g}, slope {row['slope']:g}, ridge "
-        f"{row['regularization']:.3g}: log-likelihood {-row['loss']:.4f}, behind the best by "
-        f"{row['behind']:.4f} ± {row['error']:.4f}; accuracy {row['accuracy']:.1%} "
+        f"tried {k}": f"{settings_in_words(row)}: log-likelihood {-row['loss']:.4f}, behind the "
+        f"best by {row['behind']:.4f} ± {row['error']:.4f}; accuracy {row['accuracy']:.1%} "
         f"{levels(ceiling)}"
         for k, row in enumerate(choice["tried"], start=1)
     }
