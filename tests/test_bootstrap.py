@@ -179,7 +179,7 @@ def test_loe_keeps_its_landmarks():
     points = sample_points(30, random_state=0)
     triplets = sample_triplets(points, 6000, design="landmarks", landmarks=8, random_state=0)
     model = LOE().fit(triplets)
-    again = model._like_this(0)
+    again = model._fitted_again(triplets, random_state=0)
     assert again.landmarks.tolist() == model.items_[model.landmarks_].tolist()
     found = bootstrap(model, triplets, n_boot=20, random_state=0)
     assert 0 < np.median(found.standard_errors) < 0.3
@@ -204,10 +204,10 @@ def test_resamples_that_cannot_be_fitted_are_told_of(model, monkeypatch):
     fit = STE._fitted_again
     count = iter(range(100))
 
-    def failing(self, triplets, random_state):
+    def failing(self, triplets, **settings):
         if next(count) % 2:
             raise ValueError("no such luck")
-        return fit(self, triplets, random_state)
+        return fit(self, triplets, **settings)
 
     monkeypatch.setattr(STE, "_fitted_again", failing)
     with pytest.warns(UserWarning, match="3 of 6 resamples could not be fitted.*no such luck"):

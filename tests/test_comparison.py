@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from ordinate import (
+    LOE,
     SOE,
     STE,
     OrdinalEmbedding,
@@ -258,6 +259,10 @@ def test_what_was_chosen_is_chosen_once():
     assert isinstance(again, PowerEmbedding)
     assert {name: getattr(again, name) for name in model.maker_} == model.maker_
     assert SOE(3)._settled().get_params() == SOE(3).get_params()
+    begun = model._from_here()
+    np.testing.assert_array_equal(begun.init, model.embedding_ / model.scale_)
+    assert begun.n_init == 1
+    assert LOE(3)._from_here().get_params() == LOE(3).get_params()
 
 
 def test_the_statistic_of_all_items_has_its_degrees_of_freedom(points):

@@ -310,7 +310,7 @@ def test_a_common_lapse_rate_gives_way_to_those_of_participants():
 def test_a_fit_again_ends_where_a_fit_does(weighed):
     _, triplets, _ = weighed
     model = STE(random_state=0, tol=1e-8).fit(triplets[:3000])
-    again = model._again(triplets)
+    again = model._fitted_again(triplets)
     fresh = STE(random_state=0, tol=1e-8).fit(triplets)
     assert again.loss_ == pytest.approx(fresh.loss_, rel=1e-6)
     assert again.n_iter_ < 20

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.patches import Ellipse
+from matplotlib.collections import EllipseCollection
 from test_cli import run  # noqa: F401
 
 import ordinate
@@ -216,12 +216,11 @@ def test_new_items_are_drawn_over_a_grey_map():
     figure = plot_placed(known, [f"k{i}" for i in range(12)], points, ["emu", "yak"], covariance)
     assert {"emu", "yak"} <= {text.get_text() for text in figure.axes[0].texts}
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["new", "on the map"]
-    (ellipse,) = [patch for patch in figure.axes[0].patches if isinstance(patch, Ellipse)]
-    assert ellipse.center == pytest.approx((0.5, 0.5))
-    assert (ellipse.width, ellipse.height) == pytest.approx(
-        (2 * 2.4477 * 0.2, 2 * 2.4477 * 0.1), rel=1e-3
-    )
+    (ellipses,) = figure.findobj(EllipseCollection)
+    assert ellipses.get_offsets().tolist() == [[0.5, 0.5]]
+    assert ellipses.get_widths() == pytest.approx([2 * 2.4477 * 0.2], rel=1e-3)
+    assert ellipses.get_heights() == pytest.approx([2 * 2.4477 * 0.1], rel=1e-3)
     flat = plot_placed(
         rng.normal(size=(5, 3)), list("abcde"), rng.normal(size=(1, 3)), ["emu"], covariance
     )
-    assert not [patch for axes in flat.axes for patch in axes.patches if isinstance(patch, Ellipse)]
+    assert not flat.findobj(EllipseCollection)

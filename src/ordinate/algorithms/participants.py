@@ -72,7 +72,7 @@ class Rows(NamedTuple):
         who = numbered(triplets.participant)
         answers = triplets.groups("answer")
         answer = numbered(who * (int(answers.max()) + 1) + answers)
-        weight = np.ones(len(who)) if triplets.weight is None else triplets.weight
+        weight = triplets._weights
         labels = triplets.participant_labels[distinct(triplets.participant)]
         return cls(labels, who, answer, weight, weight / np.bincount(answer)[answer])
 

@@ -6,8 +6,8 @@ judged by the rest, under the best description of how answers follow its distanc
 standard error, the one that is right most often is chosen.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,6 +106,44 @@ class Judged(NamedTuple):
         """Whether it predicts as well as the best, within one standard error."""
         return self.behind <= self.error
 
+    def as_dict(self) -> dict[str, float]:
+        """Return what was tried and how well it predicts, without maps."""
+        found = {name: getattr(self, name) for name in ("behind", "error", "accuracy")}
+        return {**self.maker._asdict(), "loss": self.response.value, **found}
+
+
+def settings_in_words(row: Mapping[str, Any]) -> str:
+    """Say what makes a map.
+
+    Examples
+    --------
+    >>> settings_in_words({"power": 0.5, "slope": 0.3, "regularization": 1.0})
+    'power 0.5, slope 0.3, ridge 1'
+    """
+    return f"power {row['power']:g}, slope {row['slope']:g}, ridge {row['regularization']:.3g}"
+
+
+def choice_in_words(choice: Sequence[Mapping[str, Any]], sample: str) -> str:
+    """Say what was chosen, the first, and why; by a sample of answers, if one is named."""
+    chosen, *others = choice
+    told = f"{settings_in_words(chosen)}: chosen by unseen answers"
+    if sample:
+        told += f" of a sample ({sample})"
+    if not others:
+        return told
+    # The first of the others predicts best, unless what was chosen does.
+    best = others[0]
+    if chosen["behind"] > 0:
+        return (
+            f"{told}; right more often (by {chosen['accuracy'] - best['accuracy']:.1%} of "
+            f"them) than {settings_in_words(best)}, and behind its "
+            f"log-likelihood by no more than {chosen['behind']:.4f} ± {chosen['error']:.4f}"
+        )
+    return (
+        f"{told}; next best {settings_in_words(best)}, behind by {best['behind']:.4f} ± "
+        f"{best['error']:.4f} in log-likelihood"
+    )
+
 
 def choose_maker(parts: Sequence[Part]) -> list[Judged]:
     """Try all that may make a map on the first part, the best of them on the others.
@@ -186,7 +224,7 @@ def mean_of_answers(of_rows: Sequence[np.ndarray], parts: Sequence[Part]) -> tup
     sums = []
     total = 0.0
     for values, part in zip(of_rows, parts, strict=True):
-        weight = np.ones(len(values)) if part.others.weight is None else part.others.weight
+        weight = part.others._weights
         sums.append(np.bincount(part.others.groups("answer"), weight * values))
         total += weight.sum()
     by_answer = np.concatenate(sums)

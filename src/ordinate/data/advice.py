@@ -261,7 +261,7 @@ def _people(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Prob
 def _guessing(triplets: Triplets, person: np.ndarray, asked: Asked) -> np.ndarray:
     """Participants who seldom agree with the majority of the others, where the others do."""
     question, lower_near = asked
-    weight = np.ones(len(question)) if triplets.weight is None else triplets.weight
+    weight = triplets._weights
     vote = np.where(lower_near, weight, -weight)
     own = numbered(question * (int(person.max()) + 1) + person)
     others = np.bincount(question, vote)[question] - np.bincount(own, vote)[own]

@@ -65,8 +65,7 @@ def joined(tables: "Sequence[Triplets]") -> dict[str, Any]:
         if table.participant is not None and table.participant_labels is not None:
             columns["participant"].append(table.participant_labels[table.participant])
         if weighted:
-            own = np.ones(len(table)) if table.weight is None else table.weight
-            columns["weight"].append(own)
+            columns["weight"].append(table._weights)
     for name, parts in columns.items():
         if parts and len(parts) < len(tables):
             raise ValueError(f"some tables have the column {name}, others do not")

@@ -363,6 +363,11 @@ class Triplets:
         return Grouped(grouped, starts)
 
     @property
+    def _weights(self) -> np.ndarray:
+        """The weight of each row, 1 where none is known."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @property
     def _extras(self) -> dict[str, np.ndarray]:
         """What goes with the rows, by name: each an array (m,)."""
         known = {name: getattr(self, name) for name in EXTRAS}

@@ -80,14 +80,6 @@ class Embedder(UncertainMap, ScikitEstimator):
     def fit(self, X: Any, y: Any = None) -> "Embedder":
         """Find the map; ``y`` says how the rows were answered, see :func:`answered`."""
 
-    def _again(self, triplets: Triplets, *, lapses: bool = True) -> Any:
-        """Fit to other answers about the same items, or other weights of them, from this map.
-
-        Nothing is chosen anew. Without ``lapses`` no answer is taken for a guess: weights say how
-        likely each is one.
-        """
-        return clone(self).fit(triplets)
-
     def _prepare(self, X: Any, y: Any, device: Any = None) -> tuple[Any, int]:
         """Check what all estimators are given; return the triplets and number of dimensions."""
         n_components = self._most_components()
@@ -257,26 +249,29 @@ class Embedder(UncertainMap, ScikitEstimator):
         covariance = getattr(self, "covariance_")  # noqa: B009  # of some subclasses
         return self.embedding_, covariance, self.items_
 
-    def _fitted_again(self, triplets: Triplets, random_state: Any) -> np.ndarray:
-        """Return the map of other answers about the same items, in units of this one.
-
-        What this fit chose stays chosen, and where a start is taken, it is this map.
-        """
-        return self._like_this(random_state).fit(triplets).embedding_
-
-    def _like_this(self, random_state: Any) -> "Embedder":
-        """Return an estimator of the same kind, not fitted, that says nothing."""
-        quiet = {"verbose": 0, "callback": None, "random_state": random_state}
-        known = self.get_params(deep=False)
-        given = {name: value for name, value in quiet.items() if name in known}
-        return clone(self).set_params(**given)
-
     def _settled(self) -> "Embedder":
-        """Return an estimator that makes maps of other answers as this one was made.
+        """Return an estimator, not fitted, that makes maps of other answers as this was made.
 
         It chooses nothing: what unseen answers chose in this fit is a setting of it.
         """
         return clone(self)
+
+    def _from_here(self) -> "Embedder":
+        """Return the same, but beginning with this map, where the method takes a start."""
+        return self._settled()
+
+    def _fitted_again(self, triplets: Triplets, **settings: Any) -> Any:
+        """Fit a copy to other answers about the same items, or other weights, from this map.
+
+        Nothing is chosen anew, and the map is in units of this one. Of other settings those are
+        taken that the method has.
+        """
+        return self._from_here()._set_known(settings).fit(triplets)
+
+    def _set_known(self, settings: dict[str, Any]) -> "Embedder":
+        """Set those parameters that there are."""
+        known = self.get_params(deep=False)
+        return self.set_params(**{name: settings[name] for name in settings if name in known})
 
     def _warn_of_cut_answers(self, X: Any) -> None:
         """Warn, once for each table, where the fit has seen part of the answers that are judged."""

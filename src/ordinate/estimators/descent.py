@@ -38,7 +38,7 @@ from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
-from ordinate.estimators.placing import PlacingEmbedder, PlacingTerms
+from ordinate.estimators.placing import MadeBy, PlacingEmbedder
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
 from ordinate.passes import MemoryTriplets, TripletStore, store_of
@@ -132,8 +132,8 @@ class GradientEmbedder(PlacingEmbedder):
         """Whether several starts may race: none in particular was asked for."""
         return self.n_init == "auto" and isinstance(self.init, str) and self.init == "auto"
 
-    def _placing_terms(self) -> PlacingTerms:
-        return PlacingTerms(self._loss(self.embedding_.shape[1]), self.regularization)
+    def _made_by(self) -> MadeBy:
+        return MadeBy(self._loss(self.embedding_.shape[1]), self.regularization)
 
     def _options(self) -> dict[str, Any]:
         """Check the parameters of the descent, and return what a solver takes of them."""
@@ -182,16 +182,12 @@ class GradientEmbedder(PlacingEmbedder):
     def _loss(self, n_components: int) -> Loss:
         """Return the loss that the map minimises."""
 
-    def _like_this(self, random_state: Any) -> Embedder:
-        return super()._like_this(random_state).set_params(init=self.embedding_, n_init=1)
+    def _from_here(self) -> Embedder:
+        return self._settled().set_params(init=self.embedding_, n_init=1)
 
-    def _again(self, triplets: Triplets, *, lapses: bool = True) -> Any:
-        """Fit to other answers, from this map alone."""
-        own = {"init": self.init, "n_init": self.n_init}
-        model = clone(self).set_params(init=self.embedding_, n_init=1)
-        if not lapses and "lapse" in self.get_params():
-            model.set_params(lapse=0.0)
-        return model.fit(triplets).set_params(**own)
+    def _fitted_again(self, triplets: Triplets, **settings: Any) -> Any:
+        model = super()._fitted_again(triplets, **settings)
+        return model.set_params(init=self.init, n_init=self.n_init)
 
     def _checked_store(self, triplets: Any, n_components: int) -> TripletStore:
         """Return the store of all triplets, once it is known that memory is enough."""

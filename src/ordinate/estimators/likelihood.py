@@ -11,6 +11,7 @@ from ordinate.algorithms.covariance import covariances, honest_scale
 from ordinate.data.numbering import distinct
 from ordinate.data.simulate import pair_distances
 from ordinate.data.triplets import Triplets
+from ordinate.estimators.placing import PlacingEmbedder
 from ordinate.estimators.uncertain import UncertainEmbedder
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
@@ -19,19 +20,12 @@ from ordinate.passes import store_of
 ENOUGH = 15  # answers per coordinate from which covariances hold, by simulation: 10 are too few
 
 
-class LikelihoodEmbedder(UncertainEmbedder):
+class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
     """Those that know how likely an answer is: they answer questions with probabilities."""
-
-    backend: str
-    regularization: float
 
     @abstractmethod
     def _loss(self, n_components: int) -> Loss:
         """Return the loss of the map, minus the logarithm of the probability of an answer."""
-
-    def _made_by(self) -> tuple[Loss, float, float]:
-        """Return the loss and the ridge that made the map, and what the map was multiplied by."""
-        return self._loss(self.embedding_.shape[1]), self.regularization, 1.0
 
     def _covariances(self, by: str) -> np.ndarray:
         loss, ridge, scale = self._made_by()
@@ -46,8 +40,7 @@ class LikelihoodEmbedder(UncertainEmbedder):
     def _doubt(self, covariance: np.ndarray) -> str | None:
         n_answers = len(self._data)
         if isinstance(self._data, Triplets):
-            rows = np.ones(n_answers) if self._data.weight is None else self._data.weight
-            n_answers = rows.sum() * len(distinct(self._data.groups())) / n_answers
+            n_answers = self._data._weights.sum() * len(distinct(self._data.groups())) / n_answers
         each = float(n_answers) / self.embedding_.size
         if each < ENOUGH:
             return (

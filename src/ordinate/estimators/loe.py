@@ -15,8 +15,7 @@ from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.landmark_covariance import landmark_covariances
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.data.triplets import Triplets
-from ordinate.estimators.base import Embedder
-from ordinate.estimators.placing import PlacingEmbedder, PlacingTerms
+from ordinate.estimators.placing import MadeBy, PlacingEmbedder
 from ordinate.estimators.uncertain import UncertainEmbedder
 from ordinate.kernels import losses
 
@@ -174,9 +173,9 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             self._data = None  # and with it a copy by anchor, which may be as large as the file
         return self
 
-    def _like_this(self, random_state: Any) -> Embedder:
+    def _fitted_again(self, triplets: Triplets, **settings: Any) -> Any:
         landmarks = self.items_[self.landmarks_]
-        return super()._like_this(random_state).set_params(landmarks=landmarks)
+        return super()._fitted_again(triplets, landmarks=landmarks, **settings)
 
     @property
     def _can_tell(self) -> bool:
@@ -211,8 +210,8 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             )
         return super()._doubt(covariance)
 
-    def _placing_terms(self) -> PlacingTerms:
-        return PlacingTerms(losses.get({"btl": "ste", "thurstone": "probit"}[self.noise]))
+    def _made_by(self) -> MadeBy:
+        return MadeBy(losses.get({"btl": "ste", "thurstone": "probit"}[self.noise]))
 
     def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
         """Fit anew: that takes about two passes, and no start would save any."""

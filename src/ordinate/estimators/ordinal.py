@@ -3,10 +3,10 @@
 import math
 import warnings
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base import progress
@@ -18,15 +18,22 @@ from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, jud
 from ordinate.algorithms.optimise import Step
 from ordinate.algorithms.profile import response_intervals
 from ordinate.algorithms.response import fit_response
-from ordinate.algorithms.selection import LAPSE, STEPS, Judged, Part, choose_maker
+from ordinate.algorithms.selection import (
+    LAPSE,
+    STEPS,
+    Judged,
+    Part,
+    choice_in_words,
+    choose_maker,
+    settings_in_words,
+)
 from ordinate.data.folds import sampled_answers, shuffled_folds
 from ordinate.data.summary import ceiling
 from ordinate.data.triplets import Triplets
-from ordinate.estimators.base import Embedder
 from ordinate.estimators.descent import WORKING
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
-from ordinate.estimators.placing import PlacingEmbedder, PlacingTerms
+from ordinate.estimators.placing import MadeBy
 from ordinate.evaluation.metrics import levels
 from ordinate.evaluation.uncertainty import Interval
 from ordinate.files.inputs import over_labels
@@ -46,7 +53,7 @@ SHOWN = 2  # dimensions of a map, where answers are too few to choose them
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
 
 
-class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
+class OrdinalEmbedding(LikelihoodEmbedder):
     """The map that predicts unseen answers best, without a choice to make.
 
     People differ in how they compare: some compare distances, some their ratios, and all answer at
@@ -106,8 +113,6 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
     n_triplets_at_fit_ : int
         All triplets that there were then. `partial_fit` keeps to the choice until there are 1.5
         times as many; then it is made again.
-    scale_ : float
-        What the map that was made is multiplied by, for answers to follow its distances so.
     loss_, history_, n_iter_, n_passes_, converged_, device_, init_
         Of the last fit, as of :class:`STE`.
 
@@ -194,27 +199,23 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
         self.power_, self.slope_, self.lapse_ = response.loss.shape
         return self
 
-    def _again(self, triplets: Triplets, *, lapses: bool = True) -> "OrdinalEmbedding":
-        """Fit to other answers, from this map, by what was chosen before."""
-        model = clone(self)
-        for name, value in vars(self).items():
-            if name.endswith("_"):
-                setattr(model, name, value)
-        if not lapses:
-            model.maker_, model.lapse_ = {**self.maker_, "lapse": 0.0}, 0.0
-        model._prepare(triplets, None, self.device)
-        options = {"callback": self.callback, "random_state": 0, **model.maker_}
-        model._take(model._maker(init=self.embedding_ / self.scale_, **options).fit(triplets))
+    def _settled(self, **settings: Any) -> PowerEmbedding:
+        return self._maker(**{"random_state": self.random_state, **self.maker_, **settings})
+
+    def _from_here(self, **settings: Any) -> PowerEmbedding:
+        return self._settled(init=self.embedding_ / self.scale_, n_init=1, **settings)
+
+    def _fitted_again(self, triplets: Triplets, **settings: Any) -> "OrdinalEmbedding":
+        model = copy(self)
+        if "lapse" in settings:
+            model.lapse_ = settings["lapse"]
+            model.maker_ = {**self.maker_, "lapse": model.lapse_}
+        model._set_known(settings)
+        model._prepare(triplets, None, model.device)
+        made = self._from_here(**{"callback": self.callback, **settings})
+        made.fit(triplets)
+        model._take(made)
         return model
-
-    def _like_this(self, random_state: Any) -> Embedder:
-        made = self.embedding_ / self.scale_
-        return self._maker(
-            init=made, n_init=1, random_state=random_state, **{**self.maker_, "verbose": 0}
-        )
-
-    def _fitted_again(self, triplets: Triplets, random_state: Any) -> np.ndarray:
-        return self.scale_ * super()._fitted_again(triplets, random_state)
 
     def _take(self, made: PowerEmbedding) -> None:
         """Take over what the maker of the map has found."""
@@ -223,16 +224,13 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
                 setattr(self, name, value)
         self.embedding_ = self.scale_ * made.embedding_
 
-    def _placing_terms(self) -> PlacingTerms:
-        return PlacingTerms(*self._made_by())
-
     def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
         """Fit with what was chosen, or choose again."""
         if afresh:
             self.fit(triplets)
             return
         self._say("power, slope and ridge stay as they were chosen")
-        made = self._maker(callback=self.callback, **self.maker_)
+        made = self._settled(callback=self.callback)
         made._prepare(triplets, None, self.device)
         made._continue(triplets, start / self.scale_, afresh)
         self._take(made)
@@ -345,13 +343,10 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
         given = {name: getattr(self, name) for name in shared} | options
         return PowerEmbedding(self.n_components_, power=power, slope=slope, **given)
 
-    def _settled(self) -> PowerEmbedding:
-        return self._maker(random_state=self.random_state, **self.maker_)
-
-    def _made_by(self) -> tuple[Loss, float, float]:
+    def _made_by(self) -> MadeBy:
         made = self.maker_
         loss = power_family(made["power"], made["slope"], made["lapse"])
-        return loss, made["regularization"], self.scale_
+        return MadeBy(loss, made["regularization"], self.scale_)
 
     def _loss(self, n_components: int) -> Loss:
         return power_family(self.power_, self.slope_, self.lapse_)
@@ -411,47 +406,19 @@ class OrdinalEmbedding(LikelihoodEmbedder, PlacingEmbedder):
         power ..., slope ..., ridge ...: chosen by unseen answers; ...
         """
         check_is_fitted(self, "embedding_")
-        chosen, *others = self.choice_
-        told = f"{_settings(chosen)}: chosen by unseen answers"
-        if getattr(self, "sample_", ""):
-            told += f" of a sample ({self.sample_})"
-        if not others:
-            return told
-        # The first of the others predicts best, unless what was chosen does.
-        if chosen["behind"] > 0:
-            return (
-                f"{told}; right more often (by {chosen['accuracy'] - others[0]['accuracy']:.1%} of "
-                f"them) than {_settings(others[0])}, and behind its "
-                f"log-likelihood by no more than {chosen['behind']:.4f} ± {chosen['error']:.4f}"
-            )
-        return (
-            f"{told}; next best {_settings(others[0])}, behind by {others[0]['behind']:.4f} ± "
-            f"{others[0]['error']:.4f} in log-likelihood"
-        )
+        return choice_in_words(self.choice_, getattr(self, "sample_", ""))
 
     def _tell_choice(self, judged: list[Judged], sample: Triplets) -> None:
         """Keep what was tried, and say what was chosen."""
-        self.choice_ = [
-            {
-                **tried.maker._asdict(),
-                "loss": tried.response.value,
-                "behind": tried.behind,
-                "error": tried.error,
-                "accuracy": tried.accuracy,
-            }
-            for tried in judged
-        ]
+        self.choice_ = [tried.as_dict() for tried in judged]
         if not self.verbose:
             return
         bound = ceiling(sample._agreement)
         between = levels(None if bound is None else bound.high)
         for number, row in enumerate(self.choice_[:4]):
+            place = "chosen" if number == 0 else "      "
             self._say(
-                f"{'chosen' if number == 0 else '      '}: {_settings(row)}: log-likelihood "
+                f"{place}: {settings_in_words(row)}: log-likelihood "
                 f"{-row['loss']:.4f} ({-row['behind']:+.4f} ± {row['error']:.4f}), accuracy "
                 f"{row['accuracy']:.1%} {between}"
             )
-
-
-def _settings(row: dict[str, float]) -> str:
-    return f"power {row['power']:g}, slope {row['slope']:g}, ridge {row['regularization']:.3g}"

@@ -127,14 +127,14 @@ class ParticipantEmbedding(Embedder):
         accuracy = unseen.accuracy(rows)
         verdict = judge(lapses.calibrated(unseen.probability), rows)
         for number in range(1, ROUNDS + 1):
-            unseen.again(_weighed(triplets, lapses.meant(unseen.probability, rows)))
+            unseen.again(_weighed(triplets, lapses.meant(unseen.probability, rows)), lapse=0.0)
             before, lapses = lapses, find_lapses(unseen.probability, rows)
             moved = float(np.abs(lapses.rate - before.rate).max())
             self._say(f"round {number}: lapse rates moved by {moved:.3f} at most")
             if moved <= SETTLED:
                 break
         meant = lapses.meant(unseen.probability, rows)
-        self.estimator_ = first._again(_weighed(triplets, meant), lapses=False)
+        self.estimator_ = first._fitted_again(_weighed(triplets, meant), lapse=0.0)
         self.n_rounds_, self.settled_ = number, moved <= SETTLED
         self.lapses_ = lapses
         n_triplets = rows.by_participant(np.ones(len(triplets)))
@@ -244,14 +244,14 @@ class _Unseen:
         self.parts = [(fold != k, fold == k) for k in range(FOLDS)]
         self.probability = np.empty(len(triplets))
         self.models = [first] * FOLDS
-        self.again(triplets, lapses=True)
+        self.again(triplets)
 
-    def again(self, triplets: Triplets, *, lapses: bool = False) -> None:
+    def again(self, triplets: Triplets, **settings: Any) -> None:
         """Fit all maps to these weights, each from itself, and predict the answers anew."""
         for k, (train, test) in enumerate(self.parts):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
-                model = self.models[k]._again(triplets[train], lapses=lapses)
+                model = self.models[k]._fitted_again(triplets[train], **settings)
             loss = model._loss(model.embedding_.shape[1]).without_lapses
             self.probability[test] = model._probability(triplets.rows[test], loss)
             self.models[k] = model

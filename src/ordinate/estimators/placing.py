@@ -50,11 +50,8 @@ class Placed(NamedTuple):
         return np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
 
 
-class PlacingTerms(NamedTuple):
-    """What an item costs on a map: a loss, a ridge, and the scale that both are meant for.
-
-    The map divided by ``scale`` is what the loss and the ridge made.
-    """
+class MadeBy(NamedTuple):
+    """The loss and the ridge that made a map, and what the map was multiplied by then."""
 
     loss: Loss
     regularization: float = 0.0
@@ -67,8 +64,8 @@ class PlacingEmbedder(Embedder):
     backend: str
 
     @abstractmethod
-    def _placing_terms(self) -> PlacingTerms:
-        """Return what the fit minimised, as far as one item is concerned."""
+    def _made_by(self) -> MadeBy:
+        """Return what made the map."""
 
     @abstractmethod
     def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
@@ -180,7 +177,7 @@ class PlacingEmbedder(Embedder):
             )
         found = self._found(triplets)
         order = np.searchsorted(found.items, new)
-        scale = self._placing_terms().scale
+        scale = self._made_by().scale
         placed = Placed(
             triplets.items[new],
             scale * found.points[order],
@@ -192,16 +189,16 @@ class PlacingEmbedder(Embedder):
         return placed
 
     def _found(self, triplets: Triplets) -> NewPlaces:
-        terms = self._placing_terms()
+        loss, ridge, scale = self._made_by()
         points = np.full((triplets.n_items, self.embedding_.shape[1]), np.nan)
-        points[: len(self.embedding_)] = self.embedding_ / terms.scale
+        points[: len(self.embedding_)] = self.embedding_ / scale
         with single_threaded_blas():
             return place_new(
                 triplets.rows,
                 triplets.weight,
                 points,
-                terms.loss,
-                regularization=terms.regularization,
+                loss,
+                regularization=ridge,
                 answer=triplets.answer,
                 backend=self.backend,
             )
@@ -330,7 +327,7 @@ def _joined(old: Triplets, new: Triplets) -> Triplets:
             [np.asarray(table.participant_labels)[table.participant] for table in both]
         )
     if any(table.weight is not None for table in both):
-        weight = np.concatenate([np.ones(len(t)) if t.weight is None else t.weight for t in both])
+        weight = np.concatenate([table._weights for table in both])
     return Triplets(
         np.concatenate([old.rows, new.rows]),
         items=new.items,

@@ -161,7 +161,8 @@ def bootstrap(
         taken = data[weight > 0]
         taken.weight = weight[weight > 0]
         try:
-            return _aligned(model._fitted_again(taken, generator), model.embedding_)
+            again = model._fitted_again(taken, random_state=generator, callback=None, verbose=0)
+            return _aligned(again.embedding_, model.embedding_)
         except ValueError as error:
             return str(error)
 
@@ -188,7 +189,7 @@ def bootstrap(
 
 def _drawing(triplets: Triplets, by: str) -> Callable[[np.random.Generator], np.ndarray]:
     """Return what draws a resample: the weight (m,) of each row in it."""
-    weight = np.ones(len(triplets)) if triplets.weight is None else triplets.weight
+    weight = triplets._weights
     if by == "participant":
         unit = triplets.groups("participant")
         times = np.ones(int(unit.max()) + 1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ordinate.data.numbering import numbered
 from ordinate.data.triplets import Triplets
-from ordinate.evaluation.permutation import fit_from
+from ordinate.evaluation.permutation import fit_quietly
 
 if TYPE_CHECKING:
     from ordinate.estimators.base import Embedder
@@ -44,12 +44,11 @@ class UnseenAnswers:
         data: Triplets,
         code: np.ndarray,
         unit: np.ndarray,
-        fixed: "Embedder",
-        start: np.ndarray,
+        model: "Embedder",
         generator: np.random.Generator,
     ) -> None:
-        self.data, self.code, self.unit, self.fixed = data, code, unit, fixed
-        self.start, self.generator = start, generator
+        self.data, self.code, self.unit = data, code, unit
+        self.model, self.generator = model, generator
         self.own, self.common, self.fair, self.others = np.full((4, len(data)), np.nan)
 
     def splits(self, folds: int) -> Any:
@@ -63,21 +62,21 @@ class UnseenAnswers:
 
     def judge(self, train: np.ndarray, test: np.ndarray, groups: list[int]) -> None:
         """Judge the maps of one part of the answers by the other."""
-        common = self._fit(np.flatnonzero(train), self.start)
+        common = self._fit(np.flatnonzero(train), self.model)
         for g in groups:
             mine = np.flatnonzero(train & (self.code == g))
             theirs = np.flatnonzero(train & (self.code != g))
             judged = np.flatnonzero(test & (self.code == g))
             if not len(mine) or not len(judged):
                 continue
-            own = self._fit(mine, common.embedding_)
+            own = self._fit(mine, common)
             self.own[judged] = self._log_likelihood(own, judged)
             self.common[judged] = self._log_likelihood(common, judged)
             n = min(len(mine), len(theirs))
             if n < LEAST:
                 continue
-            fair = own if n == len(mine) else self._fit(self._some(mine, n), common.embedding_)
-            others = self._fit(self._some(theirs, n), common.embedding_)
+            fair = own if n == len(mine) else self._fit(self._some(mine, n), common)
+            others = self._fit(self._some(theirs, n), common)
             self.fair[judged] = self._log_likelihood(fair, judged)
             self.others[judged] = self._log_likelihood(others, judged)
 
@@ -87,7 +86,7 @@ class UnseenAnswers:
         rows = rows[np.isfinite(own[rows]) & np.isfinite(other[rows])]
         if not len(rows):
             return None
-        weight = self._weight(rows)
+        weight = self.data._weights[rows]
         answer = numbered(self.unit[rows])
         size = np.bincount(answer, weight)
         gained = np.bincount(answer, weight * (own - other)[rows])
@@ -97,13 +96,13 @@ class UnseenAnswers:
     def likelihoods(self, rows: np.ndarray) -> tuple[float, float]:
         """Mean log-likelihood of a triplet, by own maps and by the common ones."""
         rows = rows[np.isfinite(self.own[rows])]
-        weight = self._weight(rows)
+        weight = self.data._weights[rows]
         return tuple(  # type: ignore[return-value]
             float(np.average(values[rows], weights=weight)) for values in (self.own, self.common)
         )
 
-    def _fit(self, rows: np.ndarray, start: np.ndarray) -> "Embedder":
-        return fit_from(self.fixed, self.data[rows], start)
+    def _fit(self, rows: np.ndarray, start: "Embedder") -> "Embedder":
+        return fit_quietly(start._from_here(), self.data[rows])
 
     def _log_likelihood(self, model: Any, rows: np.ndarray) -> np.ndarray:
         # Items that a map does not place have even chances there.
@@ -119,7 +118,3 @@ class UnseenAnswers:
         sizes = np.bincount(answer)[order]
         kept = order[np.cumsum(sizes) <= n]
         return rows[np.isin(answer, kept)]
-
-    def _weight(self, rows: np.ndarray) -> np.ndarray:
-        weight = self.data.weight
-        return np.ones(len(rows)) if weight is None else weight[rows]

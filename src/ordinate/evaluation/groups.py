@@ -18,7 +18,7 @@ from ordinate.data.labels import encode
 from ordinate.data.numbering import numbered
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.group_gains import LEAST, Gain, UnseenAnswers
-from ordinate.evaluation.permutation import fit_from, fit_quietly
+from ordinate.evaluation.permutation import fit_quietly
 from ordinate.files.inputs import as_triplets
 from ordinate.files.items import is_missing
 
@@ -206,13 +206,12 @@ def judge_groups(
     folds = check_whole("folds", folds, least=2)
     check_choice("by", by, UNITS)
     names, code = _codes(data, groups)
-    fixed = common._settled()
     enough, skipped = _large_enough(data, names, code, common.embedding_.shape[1])
     by = _unit(by, data, code, enough)
     # What is in two groups counts once in each.
     unit = numbered(data.groups(by) * (len(names) + 1) + code)
     answer = data.groups("answer")
-    held = UnseenAnswers(data, code, unit, fixed, common.embedding_, random_generator(random_state))
+    held = UnseenAnswers(data, code, unit, common, random_generator(random_state))
     for k, (train, test) in enumerate(held.splits(folds)):
         tell(f"held-out answers, part {k + 1} of {folds}")
         held.judge(train, test, enough)
@@ -225,7 +224,7 @@ def judge_groups(
                 names[g],
                 rows,
                 len(np.unique(answer[rows])),
-                fit_from(fixed, data[rows], common.embedding_),
+                fit_quietly(common._from_here(), data[rows]),
                 *held.likelihoods(rows),
                 _needed(held.gain(rows, held.common)),
                 held.gain(rows, held.others),

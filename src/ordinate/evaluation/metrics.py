@@ -258,7 +258,7 @@ def judge_fully(right: np.ndarray, triplets: Triplets) -> Accuracy:
 
 def judge(right: np.ndarray, triplets: Triplets) -> Accuracy:
     """Sum up which triplets are right: 1, 0, or 0.5 for a tie, shape (m,)."""
-    weight = np.ones(len(triplets)) if triplets.weight is None else triplets.weight
+    weight = triplets._weights
     answer = triplets.groups("answer")
     # Answers are independent, their rows are not: what varies are sums over the rows of an answer.
     size, gained = np.bincount(answer, weight), np.bincount(answer, weight * right)
@@ -327,7 +327,7 @@ def judge_probabilities(
 
     Returns the mean log-likelihood of a triplet, and the calibration of the likelier answers.
     """
-    weight = np.ones(len(triplets)) if triplets.weight is None else triplets.weight
+    weight = triplets._weights
     likelihood = np.average(np.log(np.maximum(given, np.finfo(float).tiny)), weights=weight)
     likelier = np.maximum(given, 1 - given)
     right = (1 + np.sign(given - CHANCE)) / 2

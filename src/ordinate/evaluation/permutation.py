@@ -63,10 +63,10 @@ def compare_answers(
     units = pool.groups(_unit(by, pool, is_first))
     generator = random_generator(random_state)
     tell("the map of all answers")
-    fitted, common = settled(estimator, pool)
+    common = fit_quietly(estimator, pool)._from_here()
 
     def maps(of_first: np.ndarray) -> list[np.ndarray]:
-        return [fit_from(fitted, pool[side], common).embedding_ for side in (of_first, ~of_first)]
+        return [fit_quietly(common, pool[side]).embedding_ for side in (of_first, ~of_first)]
 
     tell("both maps")
     own = maps(is_first)
@@ -128,25 +128,6 @@ def _shares_beyond(values: np.ndarray) -> np.ndarray:
     """The share of values that are at least as large as each."""
     ordered = np.sort(values)
     return 1 - np.searchsorted(ordered, values, side="left") / len(values)
-
-
-def settled(estimator: "Embedder", triplets: Triplets) -> tuple["Embedder", np.ndarray]:
-    """Fit, and return an estimator that does the same without a choice of its own, and the map."""
-    model = fit_quietly(estimator, triplets)
-    return model._settled(), model.embedding_
-
-
-def from_start(estimator: "Embedder", start: np.ndarray) -> "Embedder":
-    """Return a copy of an estimator that begins with a map, where the method takes one."""
-    begun = clone(estimator)
-    return (
-        begun.set_params(init=np.nan_to_num(start), n_init=1) if hasattr(begun, "init") else begun
-    )
-
-
-def fit_from(estimator: "Embedder", triplets: Triplets, start: np.ndarray) -> "Embedder":
-    """Fit to part of the answers, beginning with the map of all."""
-    return fit_quietly(from_start(estimator, start), triplets)
 
 
 def fit_quietly(estimator: "Embedder", triplets: Triplets) -> "Embedder":

@@ -11,7 +11,7 @@ from ordinate._base.messages import Message
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.simulate import pair_distances
 from ordinate.evaluation.metrics import procrustes_error
-from ordinate.evaluation.permutation import fit_quietly, settled
+from ordinate.evaluation.permutation import fit_quietly
 from ordinate.files.inputs import as_triplets
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def split_half(
     fixed = estimator
     if estimator._chooses:
         tell("the map of all answers")
-        fixed = settled(estimator, data)[0]
+        fixed = fit_quietly(estimator, data)._settled()
     found = []
     for k in range(n_splits):
         tell(f"halves, {k + 1} of {n_splits}")

@@ -3,20 +3,21 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import chi2
 
 from ordinate.evaluation.comparison import LEVEL, Comparison, lay_onto
 from ordinate.evaluation.groups import Groups
+from ordinate.figures.blank import FONT_SIZE, blank_figure
 from ordinate.figures.drawing import COLOURS, GREY
-from ordinate.figures.fonts import families_for, no_glyph_warnings, printable
-from ordinate.figures.panels import FRAME, INK, MM
+from ordinate.figures.error_marks import add_ellipses
+from ordinate.figures.fonts import printable
+from ordinate.figures.panels import FRAME, INK
 from ordinate.figures.plotting import _panels, plot_map, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+WIDTH = 180.0  # mm, of maps of groups
 MOST_GROUPS = 15  # that are drawn, the largest first
-FONT_SIZE = 7.0
 MOST_NAMED = 40  # items whose names are written into small maps
 
 
@@ -62,7 +63,9 @@ def plot_comparison(
     gap = found.second - found.first
     for axes, dims in zip(figure.axes, _panels(found.first.shape[1]), strict=False):
         if found.covariance is not None and len(dims) == 2:
-            _draw_ellipses(axes, found.first[:, dims], found.covariance[:, dims][:, :, dims])
+            covariance = found.covariance[:, dims][:, :, dims]
+            outline = {"facecolors": "none", "edgecolors": FRAME, "linewidths": 0.5, "zorder": 0.2}
+            add_ellipses(axes, found.first[:, dims], covariance, **outline)
         for rows, style in (
             (~moved, {"color": GREY, "zorder": 0.4}),
             (moved, {"color": INK, "zorder": 0.6}),
@@ -86,29 +89,6 @@ def plot_comparison(
     return figure
 
 
-def _draw_ellipses(axes: Any, places: np.ndarray, covariance: np.ndarray) -> None:
-    """Draw what chance makes of a place: 95 of 100 ends of arrows are within."""
-    from matplotlib.collections import EllipseCollection
-
-    variances, directions = np.linalg.eigh(covariance)
-    sizes = 2 * np.sqrt(chi2.isf(0.05, 2) * np.maximum(variances, 0))
-    angles = np.degrees(np.arctan2(directions[:, 1, 1], directions[:, 0, 1]))
-    axes.add_collection(
-        EllipseCollection(
-            sizes[:, 1],
-            sizes[:, 0],
-            angles,
-            units="xy",
-            offsets=places,
-            offset_transform=axes.transData,
-            facecolors="none",
-            edgecolors=FRAME,
-            linewidths=0.5,
-            zorder=0.2,
-        )
-    )
-
-
 def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
     """Draw the map of each group, laid onto the common one, as small multiples.
 
@@ -125,10 +105,6 @@ def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
     -------
     matplotlib.figure.Figure
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     shown = sorted(found.groups, key=lambda group: -len(group.rows))[:MOST_GROUPS]
     names = [shorten(printable(str(name))) for name in labels or found.common.items_.tolist()]
     titles = [shorten(printable(str(group.name))) for group in shown]
@@ -141,13 +117,9 @@ def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
     low, high = np.nanmin(everywhere, axis=0), np.nanmax(everywhere, axis=0)
     edge = 0.06 * (high - low).max() + 1e-9
     low, high = low - edge, high + edge
-    side = 180 * MM / columns * float((high - low)[1] / (high - low)[0])
-    families = families_for([*names, *titles])[0]
-    style = {"font.family": families, "font.size": FONT_SIZE, "text.usetex": False}
-    with matplotlib.rc_context(style), no_glyph_warnings():
-        size = (180 * MM, n_rows * (side + 5 * MM) + 14 * MM)
-        figure = Figure(figsize=size, dpi=200, layout="constrained", facecolor="white")
-        FigureCanvasAgg(figure)
+    side = WIDTH / columns * float((high - low)[1] / (high - low)[0])
+    with blank_figure(WIDTH, n_rows * (side + 5) + 14, [*names, *titles]) as figure:
+        figure.set_facecolor("white")
         panels = figure.subplots(n_rows, columns, squeeze=False).ravel()
         for axes, group, title, points in zip(panels, shown, titles, maps, strict=False):
             _draw_group(axes, _flat(common), _flat(points), names)

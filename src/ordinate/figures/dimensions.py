@@ -7,15 +7,15 @@ import numpy as np
 from ordinate._base.checks import check_number
 from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.evaluation.metrics import CHANCE
+from ordinate.figures.blank import FONT_SIZE, blank_figure
 from ordinate.figures.drawing import COLOURS, OTHER
-from ordinate.figures.panels import INK, MM
+from ordinate.figures.panels import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SIZE = (180.0, 62.0)  # mm
-FONT_SIZE = 7.0
 
 
 def plot_dimensions(found: Any, *, ceiling: float | None = None) -> "Figure":
@@ -44,10 +44,6 @@ def plot_dimensions(found: Any, *, ceiling: float | None = None) -> "Figure":
     >>> [axes.get_title() for axes in figure.axes]
     ['log-likelihood', 'accuracy', 'eigenvalues (a hint)']
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     choice = getattr(found, "dimension_", found)
     if not isinstance(choice, DimensionChoice):
         raise TypeError(
@@ -67,9 +63,7 @@ def plot_dimensions(found: Any, *, ceiling: float | None = None) -> "Figure":
         "log-likelihood": [row.log_likelihood for row in tried],
         "accuracy": [100 * row.accuracy for row in tried],
     }
-    with matplotlib.rc_context({"font.size": FONT_SIZE, "text.usetex": False}):
-        figure = Figure(figsize=(SIZE[0] * MM, SIZE[1] * MM), dpi=200, layout="constrained")
-        FigureCanvasAgg(figure)
+    with blank_figure(*SIZE) as figure:
         for axes, name in zip(
             figure.subplots(1, 3), [*values, "eigenvalues (a hint)"], strict=True
         ):

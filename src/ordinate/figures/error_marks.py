@@ -102,6 +102,25 @@ def fill_of(points: np.ndarray, covariance: np.ndarray) -> float:
     return float(FILL * min(1.0, FEW / max(crowd, 1.0)))
 
 
+def add_ellipses(axes: "Axes", xy: np.ndarray, covariance: np.ndarray, **style: Any) -> None:
+    """Add ellipses to a panel, which stays as wide as it is, in a style of matplotlib."""
+    from matplotlib.collections import EllipseCollection
+
+    known = np.isfinite(covariance).all(axis=(1, 2))
+    found = ellipses(covariance[known], LEVEL)
+    axes.add_collection(
+        EllipseCollection(
+            *2 * found.axes.T,
+            found.angle,
+            units="xy",
+            offsets=xy[known],
+            offset_transform=axes.transData,
+            **style,
+        ),
+        autolim=False,
+    )
+
+
 def draw_ellipses(
     axes: "Axes",
     xy: np.ndarray,
@@ -109,30 +128,15 @@ def draw_ellipses(
     styles: list[tuple[np.ndarray, Any, str]],
 ) -> None:
     """Draw the ellipse of each item in its colour, pale enough to be seen through."""
-    from matplotlib.collections import EllipseCollection
     from matplotlib.colors import to_rgba_array
 
-    found, opacity = ellipses(covariance, LEVEL), fill_of(xy, covariance)
+    known, opacity = np.isfinite(covariance).all(axis=(1, 2)), fill_of(xy, covariance)
     for rows, colour, _ in styles:
-        colours = np.broadcast_to(to_rgba_array(colour), (len(rows), 4)).copy()
-        here = np.isfinite(found.axes[rows, 0])
-        shown, fill, edge = rows[here], colours[here], colours[here].copy()
+        colours = np.broadcast_to(to_rgba_array(colour), (len(rows), 4))[known[rows]]
+        shown, fill, edge = rows[known[rows]], colours.copy(), colours.copy()
         fill[:, 3], edge[:, 3] = opacity, EDGE
-        axes.add_collection(
-            EllipseCollection(
-                2 * found.axes[shown, 0],
-                2 * found.axes[shown, 1],
-                found.angle[shown],
-                units="xy",
-                offsets=xy[shown],
-                offset_transform=axes.transData,
-                facecolors=fill,
-                edgecolors=edge,
-                linewidths=0.4,
-                zorder=0.3,
-            ),
-            autolim=False,
-        )
+        style = {"facecolors": fill, "edgecolors": edge, "linewidths": 0.4, "zorder": 0.3}
+        add_ellipses(axes, xy[shown], covariance[shown], **style)
 
 
 def draw_bars(

@@ -57,6 +57,12 @@ def save(figure: "Figure", path: str | Path, *, dpi: float = 300) -> Path:
     return path
 
 
+def save_both(figure: "Figure", path: Path) -> None:
+    """Write a figure as PNG, and as SVG beside it."""
+    save(figure, path)
+    save(figure, path.with_suffix(".svg"))
+
+
 def check_ending(path: str | Path) -> str:
     """Return the format that a path asks for, in small letters."""
     kind = Path(path).suffix[1:].lower()

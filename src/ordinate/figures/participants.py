@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate.evaluation.held_out import BETTER, NO_BETTER, TOO_FEW
+from ordinate.figures.blank import FONT_SIZE, blank_figure
 from ordinate.figures.drawing import COLOURS, OTHER
-from ordinate.figures.fonts import families_for, printable
-from ordinate.figures.panels import MM
+from ordinate.figures.fonts import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 WIDTH, LEAST_HEIGHT, LINE, UNNAMED_HEIGHT = 88.0, 45.0, 2.6, 120.0  # mm
 MOST_NAMED = 80  # participants, whose names can still be read
 LONGEST = 24  # letters of a name
-FONT_SIZE = 7.0
 SHADES = {BETTER: COLOURS[0], TOO_FEW: OTHER, NO_BETTER: COLOURS[1]}
 
 
@@ -53,20 +52,12 @@ def plot_participants(people: Any) -> "Figure":
 
 def draw_participants(people: Sequence[Mapping[str, Any]]) -> "Figure":
     """Draw participants that are given as :meth:`.Participants.rows` has them."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     people = sorted(people, key=lambda person: person["lapse"])
     named = len(people) <= MOST_NAMED
     height = max(LEAST_HEIGHT, 20 + LINE * len(people)) if named else UNNAMED_HEIGHT
     room = min(1.0, 2 * height / len(people))  # of a line, so that many of them stay apart
     names = [_short(str(person["participant"])) for person in people] if named else []
-    families = families_for(names)[0]
-    look = {"font.size": FONT_SIZE, "text.usetex": False, "font.family": families}
-    with matplotlib.rc_context(look):
-        figure = Figure(figsize=(WIDTH * MM, height * MM), dpi=200, layout="constrained")
-        FigureCanvasAgg(figure)
+    with blank_figure(WIDTH, height, names) as figure:
         axes = figure.subplots()
         for verdict, shade in SHADES.items():
             at = [k for k, person in enumerate(people) if person["verdict"] == verdict]

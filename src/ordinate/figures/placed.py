@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinate.figures.drawing import COLOURS
+from ordinate.figures.error_marks import add_ellipses
 from ordinate.figures.plotting import plot_map
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-WITHIN = 5.991  # squared distance in standard errors that 95 % of places in a plane lie within
 
 
 def plot_placed(
@@ -38,21 +37,6 @@ def plot_placed(
             if text.get_text().startswith("missing"):
                 text.set_text("on the map")
     if points.shape[1] == 2:
-        _draw_ellipses(figure, points, covariance)
+        style = {"facecolors": "none", "edgecolors": COLOURS[0], "linewidths": 0.5, "zorder": 1}
+        add_ellipses(figure.axes[0], points, covariance, **style)
     return figure
-
-
-def _draw_ellipses(figure: "Figure", points: np.ndarray, covariance: np.ndarray) -> None:
-    from matplotlib.patches import Ellipse
-
-    axes = figure.axes[0]
-    limits = axes.get_xlim(), axes.get_ylim()
-    for point, block in zip(points, covariance, strict=True):
-        if not np.isfinite(block).all():
-            continue
-        values, vectors = np.linalg.eigh(block)
-        wide, high = 2 * np.sqrt(WITHIN * values[::-1])
-        turn = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
-        ellipse = Ellipse(point, wide, high, angle=turn, fill=False, lw=0.5, ec=COLOURS[0])
-        axes.add_patch(ellipse)
-    axes.set(xlim=limits[0], ylim=limits[1])

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ordinate.asking.planning import Plan
+from ordinate.figures.blank import FONT_SIZE, blank_figure
 from ordinate.figures.drawing import COLOURS, OTHER
-from ordinate.figures.panels import MM
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = (90.0, 65.0)  # mm
-FONT_SIZE = 7.0
 
 
 def plot_plan(plan: Plan, *, error: float | None = None) -> "Figure":
@@ -30,14 +29,9 @@ def plot_plan(plan: Plan, *, error: float | None = None) -> "Figure":
     matplotlib.figure.Figure
         Not tied to pyplot; :func:`ordinate.figures.plotting.save` writes it.
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    with matplotlib.rc_context({"font.size": FONT_SIZE, "text.usetex": False}):
-        figure = Figure(figsize=(SIZE[0] * MM, SIZE[1] * MM), dpi=200, layout="constrained")
-        FigureCanvasAgg(figure)
+    with blank_figure(*SIZE) as figure:
         axes = figure.subplots()
         axes.loglog(plan.answers, plan.error, color=COLOURS[0], marker="o", ms=3)
         wanted = None if error is None else plan.answers_for(error)

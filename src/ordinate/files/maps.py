@@ -84,7 +84,6 @@ def write_map(
     <BLANKLINE>
     """
     import pyarrow as pa
-    from pyarrow.csv import write_csv
 
     table: dict[str, Any] = {"label": [as_text(label, defuse=defuse) for label in labels]}
     for k, coordinates in enumerate(np.asarray(points, dtype=float).T, start=1):
@@ -94,9 +93,16 @@ def write_map(
             raise ValueError(f"a map has a column {name!r} of its own: give yours another name")
         cells = [as_text(v, defuse=defuse) if isinstance(v, str) else v for v in values]
         table[as_text(name, defuse=defuse)] = pa.array(cells, from_pandas=True)
+    write_table(path, pa.table(table))
+
+
+def write_table(path: str | os.PathLike, table: Any) -> None:
+    """Write an Arrow table as CSV, whole or not at all."""
+    from pyarrow.csv import write_csv
+
     # Arrow takes open files where it refuses names that are not UTF-8.
     with whole_file(path) as partial, partial.open("wb") as file:
-        write_csv(pa.table(table), file)
+        write_csv(table, file)
 
 
 def write_distances(

@@ -10,9 +10,9 @@ from ordinate._base.messages import some
 from ordinate._base.writing import whole_file, write_json
 from ordinate.evaluation.comparison import LEVEL, Comparison
 from ordinate.figures.comparing import plot_comparison
-from ordinate.figures.figure_files import save
+from ordinate.figures.figure_files import save_both
 from ordinate.figures.report import html_report
-from ordinate.files.maps import as_text
+from ordinate.files.maps import as_text, write_table
 
 FILES = ("compare.json", "compare.csv", "compare.png", "compare.svg", "report.html")
 
@@ -73,9 +73,7 @@ def write_comparison(
         "p_corrected": found.p_items,
     }
     _write_table(folder / "compare.csv", found, columns, defuse)
-    figure = plot_comparison(found, names=told.names)
-    save(figure, folder / "compare.png")
-    save(figure, folder / "compare.svg")
+    save_both(plot_comparison(found, names=told.names), folder / "compare.png")
     page = html_report(
         found.first,
         list(map(str, found.items)),
@@ -111,7 +109,6 @@ def _write_table(
 ) -> None:
     """Write a row for each item, the farthest beyond chance first; what is unknown is empty."""
     import pyarrow as pa
-    from pyarrow.csv import write_csv
 
     beyond = found.distance / found.chance if _known(found.chance) else found.distance
     order = np.argsort(-beyond, kind="stable")
@@ -122,5 +119,4 @@ def _write_table(
     for name, points in (("first", found.first), ("second", found.second)):
         for k, coordinates in enumerate(points[order].T, start=1):
             table[f"{name}_dim{k}"] = coordinates
-    with whole_file(path) as partial, partial.open("wb") as file:
-        write_csv(pa.table(table), file)
+    write_table(path, pa.table(table))

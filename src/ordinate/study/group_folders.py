@@ -5,15 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ordinate._base.writing import whole_file
 from ordinate.data.advice import problems
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.analysis import analyse
 from ordinate.evaluation.groups import Group, Groups
-from ordinate.evaluation.permutation import from_start
 from ordinate.figures.comparing import plot_groups
-from ordinate.figures.figure_files import save
-from ordinate.files.maps import as_text
+from ordinate.figures.figure_files import save_both
+from ordinate.files.maps import as_text, write_table
 from ordinate.study.run_folder import Appearance, Story, write_run
 
 FOLDER, TABLE, FIGURE = "groups", "groups.csv", "groups.png"
@@ -52,9 +50,7 @@ def write_groups(
     record = story.more["groups"]
     _write_table(folder / TABLE, record["table"], defuse)
     labels = None if appearance.names is None else [str(name) for name in appearance.names]
-    figure = plot_groups(found, labels=labels)
-    save(figure, folder / FIGURE)
-    save(figure, (folder / FIGURE).with_suffix(".svg"))
+    save_both(plot_groups(found, labels=labels), folder / FIGURE)
     for group, row in zip(found.groups, record["table"], strict=False):
         tell(f"group {group.name}")
         _write_group(
@@ -73,7 +69,7 @@ def _write_group(
     defuse: bool,
 ) -> None:
     own = triplets[group.rows]
-    estimator = from_start(found.common._settled(), found.common.embedding_)
+    estimator = found.common._from_here()
     d = found.common.embedding_.shape[1]
     told = story._replace(
         title=f"{story.title}: {group.name}",
@@ -108,8 +104,6 @@ def folder_names(names: list[Any]) -> list[str]:
 
 def _write_table(path: Path, rows: list[dict[str, Any]], defuse: bool) -> None:
     import pyarrow as pa
-    from pyarrow.csv import write_csv
 
     shown = [row | {"group": as_text(row["group"], defuse=defuse)} for row in rows]
-    with whole_file(path) as partial, partial.open("wb") as file:
-        write_csv(pa.Table.from_pylist(shown), file)
+    write_table(path, pa.Table.from_pylist(shown))

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from ordinate._base.messages import some
-from ordinate._base.writing import whole_file
 from ordinate.algorithms.participants import LEVEL, Participants
 from ordinate.data.advice import Problem
 from ordinate.evaluation.held_out import BETTER, NO_BETTER, TOO_FEW
-from ordinate.figures.figure_files import save
+from ordinate.figures.figure_files import save_both
 from ordinate.figures.participants import draw_participants
-from ordinate.files.maps import as_text
+from ordinate.files.maps import as_text, write_table
 
 DIGITS = 4
 COLUMNS = {"low": "lapse_low", "high": "lapse_high"}  # as the file calls what Python calls so
@@ -45,7 +44,6 @@ def in_words(people: Sequence[Mapping[str, Any]]) -> str:
 def write_people(folder: Path, people: Sequence[Mapping[str, Any]], *, defuse: bool) -> None:
     """Write ``participants.csv``, those who guess most first."""
     import pyarrow as pa
-    from pyarrow.csv import write_csv
 
     people = sorted(people, key=lambda person: -person.get("lapse", 0))
     columns: dict[str, Any] = {}
@@ -56,15 +54,12 @@ def write_people(folder: Path, people: Sequence[Mapping[str, Any]], *, defuse: b
         elif any(isinstance(cell, float) for cell in cells):
             cells = [None if cell is None else round(cell, DIGITS) for cell in cells]
         columns[COLUMNS.get(name, name)] = pa.array(cells, from_pandas=True)
-    with whole_file(folder / "participants.csv") as partial, partial.open("wb") as file:
-        write_csv(pa.table(columns), file)
+    write_table(folder / "participants.csv", pa.table(columns))
 
 
 def draw_people(folder: Path, people: Sequence[Mapping[str, Any]]) -> None:
     """Draw their lapse rates, as PNG and SVG."""
-    figure = draw_participants(people)
-    save(figure, folder / "participants.png")
-    save(figure, folder / "participants.svg")
+    save_both(draw_participants(people), folder / "participants.png")
 
 
 def left_out(people: Participants) -> Problem | None:

@@ -11,8 +11,8 @@ from ordinate._base.writing import DiskFullError, write_json
 from ordinate.data.labels import label_array
 from ordinate.estimators.placing import Placed, PlacingEmbedder
 from ordinate.estimators.saving import known_covariance, write_model
+from ordinate.figures.figure_files import save_both
 from ordinate.figures.placed import plot_placed
-from ordinate.figures.plotting import save
 from ordinate.files.maps import MapFile, write_map
 from ordinate.study.run_folder import versions
 
@@ -53,8 +53,7 @@ def write_placed(
             placed.covariance[there],
             caption=_caption(model, placed, there),
         )
-        save(figure, folder / "embedding.png")
-        save(figure, folder / "embedding.svg")
+        save_both(figure, folder / "embedding.png")
     except DiskFullError:
         raise
     except Exception as error:  # no result is lost to a picture

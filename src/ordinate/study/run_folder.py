@@ -16,6 +16,7 @@ from ordinate import __version__
 from ordinate._base import progress
 from ordinate._base.writing import DiskFullError, whole_file, write_json
 from ordinate.algorithms.dimension_choice import DimensionChoice
+from ordinate.algorithms.selection import settings_in_words
 from ordinate.algorithms.starts import agreement
 from ordinate.data.advice import Problem, ranked
 from ordinate.data.summary import Brief, Summary
@@ -26,7 +27,8 @@ from ordinate.evaluation.held_out import BETTER, HeldOut
 from ordinate.evaluation.metrics import as_plain, levels, three_way_in_words
 from ordinate.evaluation.uncertainty import Sureness, sureness
 from ordinate.figures.dimensions import plot_dimensions
-from ordinate.figures.plotting import plot_map, save
+from ordinate.figures.figure_files import save_both
+from ordinate.figures.plotting import plot_map
 from ordinate.figures.report import html_report
 from ordinate.files.maps import write_map
 from ordinate.study.people import draw_people, in_words, judged, write_people
@@ -146,17 +148,14 @@ def write_run(
             caption=caption(analysis, story),
             **appearance.drawing,
         )
-        save(figure, folder / "embedding.png")
-        save(figure, folder / "embedding.svg")
+        save_both(figure, folder / "embedding.png")
 
     def report(appearance: Appearance) -> None:
         with whole_file(folder / "report.html") as path:
             path.write_text(_page(analysis, story, appearance, columns, labels), encoding="utf-8")
 
     def draw_dimensions(_: Appearance) -> None:
-        figure = plot_dimensions(model)
-        save(figure, folder / "dimensions.png")
-        save(figure, folder / "dimensions.svg")
+        save_both(plot_dimensions(model), folder / "dimensions.png")
 
     shown: dict[str, Callable[[Appearance], None]] = {"figure": draw, "report": report}
     if judged(analysis.participants):
@@ -358,9 +357,8 @@ def _chosen(model: Any, ceiling: float | None) -> dict[str, str]:
     if choice is None:
         return {}
     tried = {
-        f"tried {k}": f"power {row['power']:g}, slope {row['slope']:g}, ridge "
-        f"{row['regularization']:.3g}: log-likelihood {-row['loss']:.4f}, behind the best by "
-        f"{row['behind']:.4f} ± {row['error']:.4f}; accuracy {row['accuracy']:.1%} "
+        f"tried {k}": f"{settings_in_words(row)}: log-likelihood {-row['loss']:.4f}, behind the "
+        f"best by {row['behind']:.4f} ± {row['error']:.4f}; accuracy {row['accuracy']:.1%} "
         f"{levels(ceiling)}"
         for k, row in enumerate(choice["tried"], start=1)
     }
