@@ -1,9 +1,10 @@
 """What a new user met: sentences that were wrong or misleading."""
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ordinate import STE, sample_points, sample_triplets
+from ordinate import STE, Triplets, compare_groups, sample_points, sample_triplets
 from ordinate.cli import app
 
 
@@ -31,3 +32,17 @@ def test_a_comparison_never_replaces_the_maps_that_it_compares(tmp_path, output)
     assert result.exit_code == 4
     assert "which is needed: name another" in result.stderr
     assert all((folder / "model.json").exists() for folder in maps)
+
+
+@pytest.mark.parametrize(("n_shared", "differ"), [(10, False), (2, None)])
+def test_groups_asked_about_other_items_do_not_differ_for_that(n_shared, differ):
+    points = 2 * sample_points(26, random_state=0)
+    asked = [np.arange(13 + n_shared // 2), np.arange(13 - n_shared // 2, 26)]
+    rows = [
+        items[sample_triplets(points[items], 1500, random_state=k).rows]
+        for k, items in enumerate(asked)
+    ]
+    triplets = Triplets(np.concatenate(rows), n_items=26)
+    found = compare_groups(STE(2, random_state=0), triplets, np.repeat(["one", "other"], 1500))
+    assert found.differ is differ
+    assert "about the same items" in found.sentence or differ is not None
