@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pyarrow.csv import write_csv
 from typer.testing import CliRunner
 
 from ordinate import STE, Triplets, compare_groups, sample_points, sample_triplets
@@ -46,3 +47,37 @@ def test_groups_asked_about_other_items_do_not_differ_for_that(n_shared, differ)
     found = compare_groups(STE(2, random_state=0), triplets, np.repeat(["one", "other"], 1500))
     assert found.differ is differ
     assert "about the same items" in found.sentence or differ is not None
+
+
+@pytest.fixture
+def by_one(tmp_path):
+    """A file of answers by one participant."""
+    rows = sample_triplets(2 * sample_points(8, random_state=0), 400, random_state=0).rows
+    triplets = Triplets(rows, items=list("abcdefgh"), participant=["P1"] * 400)
+    write_csv(triplets.to_arrow(), tmp_path / "one.csv")
+    return tmp_path / "one.csv"
+
+
+def test_halves_of_something_need_a_number_of_splits(by_one):
+    result = CliRunner().invoke(app, ["fit", str(by_one), "--halves-by", "participant"])
+    assert result.exit_code == 2
+    assert "--halves-by participant goes with --halves" in result.stderr
+
+
+def test_one_participant_is_no_plural(by_one):
+    words = ["--method", "ste", "--folds", "2", "--exclude-chance"]
+    result = CliRunner().invoke(app, ["fit", str(by_one), *words])
+    assert "\n1 participant: 1 better than chance" in result.stdout
+
+
+def test_a_whole_map_and_one_item_less(tmp_path):
+    rows = sample_triplets(2 * sample_points(8, random_state=0), 2000, random_state=0).rows
+    about_last = (rows == 7).any(axis=1)
+    STE(random_state=0).fit(Triplets(rows[~about_last], items=list("abcdefg"))).save(tmp_path / "m")
+    new = Triplets(rows[about_last], items=list("abcdefgh"))
+    write_csv(new.to_arrow(), tmp_path / "new.csv")
+    m, file, more = (str(tmp_path / name) for name in ("m", "new.csv", "more"))
+    placed = CliRunner().invoke(app, ["place", m, file, "--append", "-o", more])
+    assert "embedding.svg, covariance.npy, model.json" in placed.stdout
+    compared = CliRunner().invoke(app, ["compare", m, more, "-o", str(tmp_path / "c")])
+    assert "note: 1 item is placed by more alone, and left out: h" in compared.stderr

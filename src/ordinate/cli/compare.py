@@ -156,7 +156,8 @@ def _of_answers(
 def _left_out(found: Any, names: tuple[str, str]) -> list[str]:
     """Say which items only one map places."""
     return [
-        f"{len(items):,} items are placed by {name} alone, and left out: {some(items)}"
+        f"{len(items):,} {'items are' if len(items) > 1 else 'item is'} placed by {name} alone, "
+        f"and left out: {some(items)}"
         for name, items in zip(names, (found.only_first, found.only_second), strict=True)
         if items
     ]

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from ordinate.data.triplets import Triplets
     from ordinate.estimators.base import Embedder
 
-FILES = ("embedding.csv", "embedding.png", "embedding.svg", "model.json", "run.json")
+FILES = (
+    "embedding.csv",
+    "embedding.png",
+    "embedding.svg",
+    "covariance.npy",
+    "model.json",
+    "run.json",
+)
 
 
 @shell.command
