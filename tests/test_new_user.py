@@ -5,7 +5,7 @@ import pytest
 from pyarrow.csv import write_csv
 from typer.testing import CliRunner
 
-from ordinate import STE, Triplets, compare_groups, sample_points, sample_triplets
+from ordinate import STE, Triplets, compare, compare_groups, sample_points, sample_triplets
 from ordinate.cli import app
 
 
@@ -81,3 +81,10 @@ def test_a_whole_map_and_one_item_less(tmp_path):
     assert "embedding.svg, covariance.npy, model.json" in placed.stdout
     compared = CliRunner().invoke(app, ["compare", m, more, "-o", str(tmp_path / "c")])
     assert "note: 1 item is placed by more alone, and left out: h" in compared.stderr
+
+
+def test_a_comparison_of_doubtful_maps_says_so():
+    points = 2 * sample_points(10, random_state=0)
+    models = [STE(random_state=0).fit(sample_triplets(points, 150, random_state=k)) for k in (0, 1)]
+    with pytest.warns(UserWarning, match=r"of chance is not to be trusted: there are 7\.5 answers"):
+        compare(*models)
