@@ -5,7 +5,7 @@ import pytest
 from pyarrow.csv import write_csv
 from typer.testing import CliRunner
 
-from ordinate import STE, Triplets, compare, compare_groups, sample_points, sample_triplets
+from ordinate import STE, Triplets, compare, compare_groups, load, sample_points, sample_triplets
 from ordinate.cli import app
 
 
@@ -88,3 +88,15 @@ def test_a_comparison_of_doubtful_maps_says_so():
     models = [STE(random_state=0).fit(sample_triplets(points, 150, random_state=k)) for k in (0, 1)]
     with pytest.warns(UserWarning, match=r"of chance is not to be trusted: there are 7\.5 answers"):
         compare(*models)
+
+
+def test_covariances_of_a_table_that_was_sorted_are_not_taken_for_other_items(tmp_path):
+    rows = sample_triplets(sample_points(8, random_state=0), 1000, random_state=0).rows
+    STE(random_state=0).fit(Triplets(rows, items=list("abcdefgh"))).save(tmp_path / "map")
+    table = tmp_path / "map" / "embedding.csv"
+    header, *lines = table.read_text().splitlines()
+    table.write_text("\n".join([header, *reversed(lines)]) + "\n")
+    with pytest.warns(UserWarning, match="the covariance is not used"):
+        model = load(tmp_path / "map")
+    assert model.items_.tolist() == list("hgfedcba")
+    assert not hasattr(model, "covariance_")
