@@ -232,7 +232,7 @@ def test_a_method_without_probabilities_is_refused():
     fitted = ordinate.SOE(random_state=0).fit(
         sample_triplets(sample_points(10, random_state=0), 300, random_state=0)
     )
-    with pytest.raises(TypeError, match="SOE has none"):
+    with pytest.raises(ValueError, match="SOE has none"):
         asking.next_questions(fitted, 5)
 
 
@@ -432,3 +432,13 @@ def test_pilot_and_rim_make_a_better_map_than_uniform_questions():
         ]
         share.append((errors[0] / errors[1]) ** 2)
     assert np.mean(share) < 0.75
+
+
+def test_a_map_that_was_sorted_since_is_refused(tmp_path, model):
+    model.save(tmp_path / "map")
+    table = tmp_path / "map" / "embedding.csv"
+    head, *lines = table.read_text().splitlines()
+    table.write_text("\n".join([head, *reversed(lines)]))
+    result = run("--after", tmp_path / "map", "--budget", 10, "-o", tmp_path / "q.csv")
+    assert result.exit_code == 2
+    assert "has no covariance" in result.output

@@ -92,8 +92,8 @@ def test_items_of_one_map_alone_are_told(folder, tmp_path):
     write_map(tmp_path / "more.csv", [*ITEMS[1:], "new"], points, {})
     found = run("compare", folder / "one-map", tmp_path / "more.csv", "-o", tmp_path / "out")
     assert found.exit_code == 0, found.output
-    assert "1 items are placed by one-map alone, and left out: =item 0" in found.output
-    assert "1 items are placed by more alone, and left out: new" in found.output
+    assert "1 item is placed by one-map alone, and left out: =item 0" in found.output
+    assert "1 item is placed by more alone, and left out: new" in found.output
     assert "cannot be told" in found.output
     assert "--answers" in found.output
 

@@ -302,14 +302,17 @@ def places_of(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return places and covariances of a fitted model, or raise if it has none to choose by."""
     check_is_fitted(model, "embedding_")
     if not isinstance(model, LikelihoodEmbedder):
-        raise TypeError(
+        raise ValueError(
             f"questions are chosen by a model that answers with probabilities; "
-            f"{type(model).__name__} has none: take OrdinalEmbedding, PowerEmbedding, STE, TSTE, "
-            "CKL or LOE"
+            f"{type(model).__name__} has none: take OrdinalEmbedding, PowerEmbedding, STE, TSTE "
+            "or CKL"
         )
     if (~np.isnan(model.embedding_).any(axis=1)).sum() < 3:
         raise ValueError("a question needs three items with a place in the map")
-    return model.embedding_, model.covariance_
+    try:
+        return model.embedding_, model.covariance_
+    except AttributeError as error:  # saved without, or its table was changed since
+        raise ValueError(str(error)) from None
 
 
 def _ids(model: Any, about: Sequence[Any], placed: np.ndarray) -> np.ndarray:

@@ -54,7 +54,10 @@ class Plan:
     error: np.ndarray
 
     def error_of(self, n_answers: float) -> float:
-        """Return the expected error of a map from so many answers."""
+        """Return the expected error of a map from so many answers.
+
+        Of fewer answers than were simulated it is that of the fewest, which is too small.
+        """
         at = math.log(check_number("n_answers", n_answers, above=0))
         found = np.interp(at, np.log(self.answers), np.log(self.error))
         beyond = max(at - math.log(self.answers[-1]), 0.0)  # where errors fall like the root

@@ -251,10 +251,15 @@ def plan(
             f"is {found.error[0]:.2f}"
         )
         return
+    half = (
+        f"half as many one of {found.error_of(wanted / 2):.2g}"
+        if wanted / 2 >= found.answers[0]
+        else "half as many are fewer than were simulated"
+    )
     shell.answer(
         f"about {wanted:,} answers to random questions give a map of {n:,} items in {dimensions} "
-        f"dimensions with an error of {error:g}; twice as many one of "
-        f"{found.error_of(2 * wanted):.2g}, half as many one of {found.error_of(wanted / 2):.2g}"
+        f"dimension{'s' * (dimensions > 1)} with an error of {error:g}; twice as many one of "
+        f"{found.error_of(2 * wanted):.2g}, {half}"
     )
     if n >= LARGE:
         shell.answer(f"asked about landmarks, for LOE: {landmarks:,} of them")

@@ -9,7 +9,7 @@ import typer
 
 from ordinate._base.messages import some
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import ReadingOptions, open_answers
+from ordinate.cli.data import ReadingOptions, open_answers, refuse_folder
 from ordinate.cli.maps import inside
 
 Map = Annotated[
@@ -68,12 +68,12 @@ def compare(
     ordinate compare young-map/ old-map/ --answers young.csv old.csv -o young-old
     ```
     """
-    from ordinate._base.writing import check_replaceable, whole_folder
+    from ordinate._base.writing import whole_folder
     from ordinate.study.compare_folder import FILES, Told, write_comparison
 
     names = (_name(first), _name(second))
     folder = Path(f"{names[0]}-{names[1]}") if output is None else output
-    check_replaceable(folder, force)
+    refuse_folder(folder, force, inputs=[first, second, *(answers or ())])
     reading = ReadingOptions.of(locals())
     notes: list[str] = []
     total = 3 if answers is None else permutations + 5
@@ -156,7 +156,8 @@ def _of_answers(
 def _left_out(found: Any, names: tuple[str, str]) -> list[str]:
     """Say which items only one map places."""
     return [
-        f"{len(items):,} items are placed by {name} alone, and left out: {some(items)}"
+        f"{len(items):,} {'items are' if len(items) > 1 else 'item is'} placed by {name} alone, "
+        f"and left out: {some(items)}"
         for name, items in zip(names, (found.only_first, found.only_second), strict=True)
         if items
     ]

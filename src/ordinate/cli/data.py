@@ -325,6 +325,18 @@ def refuse_output(path: Path, force: bool, inputs: list[Path], *, folder: bool =
     check_replaceable(path, force, folder=folder)
 
 
+def refuse_folder(path: Path, force: bool, inputs: list[Path]) -> None:
+    """Raise before the work if a folder cannot be written, or if it holds what is read."""
+    from ordinate._base.writing import check_replaceable, resolved
+
+    for needed in inputs:
+        if needed.exists() and resolved(needed).is_relative_to(resolved(path)):
+            raise shell.CommandError(
+                f"{path} holds {needed}, which is needed: name another", shell.UNWRITABLE
+            )
+    check_replaceable(path, force)
+
+
 def refuse_defusing(defuse: bool, output: Path, fast: bool = False) -> None:
     """Raise if labels are to be defused in what no spreadsheet opens."""
     if defuse and (fast or output.suffix.lower() not in TEXTS):

@@ -32,6 +32,11 @@ class FurtherOptions(NamedTuple):
                 f"--halves-by must be one of {', '.join(BY)}; got {found.halves_by}",
                 shell.WRONG_USE,
             )
+        if found.halves is None and found.halves_by != BY[0]:
+            raise shell.CommandError(
+                f"--halves-by {found.halves_by} goes with --halves, which says how many times",
+                shell.WRONG_USE,
+            )
         return found
 
     def check(self, estimator: Any) -> None:

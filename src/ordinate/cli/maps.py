@@ -324,13 +324,22 @@ def drawing_of(
 
 def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any:
     """Return how sure the model beside a map is of each item's place; None if it is not known."""
+    import warnings
+
     from ordinate.estimators.saving import MAP, MODEL, load
     from ordinate.figures.error_marks import doubt_of
 
     try:
         if embedding.name != MAP or not (embedding.parent / MODEL).exists():
             raise ValueError(f"there is no {MODEL} of {embedding.name} beside it, as fit leaves it")
-        model = load(embedding.parent)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a changed table: that is told below
+            model = load(embedding.parent)
+        if (
+            getattr(model, "_covariance", None) is None
+            and (embedding.parent / "covariance.npy").exists()
+        ):
+            raise ValueError(f"{embedding} has other standard errors than covariance.npy beside it")
         covariance = model._uncertain_map()[1]
         if not _belongs(covariance, found):
             raise ValueError(f"{embedding} has other standard errors than covariance.npy beside it")

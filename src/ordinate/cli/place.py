@@ -9,13 +9,20 @@ import typer
 
 from ordinate._base.messages import Message, Option, some
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import ReadingOptions, open_answers
+from ordinate.cli.data import ReadingOptions, open_answers, refuse_folder
 
 if TYPE_CHECKING:
     from ordinate.data.triplets import Triplets
     from ordinate.estimators.base import Embedder
 
-FILES = ("embedding.csv", "embedding.png", "embedding.svg", "model.json", "run.json")
+FILES = (
+    "embedding.csv",
+    "embedding.png",
+    "embedding.svg",
+    "covariance.npy",
+    "model.json",
+    "run.json",
+)
 
 
 @shell.command
@@ -64,7 +71,7 @@ def place(
     ```
     """
     from ordinate._base.endings import stem
-    from ordinate._base.writing import check_replaceable, resolved, whole_folder
+    from ordinate._base.writing import whole_folder
     from ordinate.files.formats.files import is_pipe, path_in_words
     from ordinate.files.maps import read_map
     from ordinate.study.placed_folder import write_placed
@@ -77,12 +84,7 @@ def place(
         )
     target = file.with_name(f"{stem(file.name)}-placed") if output is None else output
     folder = folder.parent if folder.name == "embedding.csv" else folder
-    for needed in (folder, file):
-        if needed.exists() and resolved(needed).is_relative_to(resolved(target)):
-            raise shell.CommandError(
-                f"{target} holds {needed}, which is needed: name another", shell.UNWRITABLE
-            )
-    check_replaceable(target, force)
+    refuse_folder(target, force, inputs=[folder, file])
     model = _load(folder)
     source = open_answers(file, ReadingOptions.of(locals()))
     for note in source.notes:

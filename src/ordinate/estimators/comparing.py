@@ -168,4 +168,14 @@ def _array(points: Any, n: int | None = None) -> np.ndarray:
 def _covariance(model: Embedder) -> np.ndarray | None:
     """Return the covariances of a model; None where it has none."""
     found = getattr(model, "covariance_", None)
-    return None if found is None else np.asarray(found, dtype=float)
+    if found is None:
+        return None
+    doubt = getattr(model, "covariance_doubt_", None)
+    if doubt is not None:
+        warnings.warn(
+            f"what is said of chance is not to be trusted: {doubt}. Give the answers, too: dealt "
+            "anew, they tell exactly",
+            UserWarning,
+            stacklevel=3,
+        )
+    return np.asarray(found, dtype=float)

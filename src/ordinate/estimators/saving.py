@@ -8,6 +8,7 @@ covariance.npy  each item's covariance (n, d, d), of methods that know how sure 
 import json
 import os
 import warnings
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -163,8 +164,26 @@ def load(folder: str | os.PathLike) -> Embedder:
     model.embedding_ = table.points
     if isinstance(model, UncertainEmbedder) and by:
         values = _covariance(folder / COVARIANCE, *table.points.shape)
-        model._covariance = Covariance(values, by["by"], by["doubt"])
+        known = Covariance(values, by["by"], by["doubt"])
+        if _belongs(known, table.columns):
+            model._covariance = known
+        else:
+            warnings.warn(
+                f"{folder / MAP} has other standard errors than {COVARIANCE} beside it: it was "
+                "sorted or changed since, so that the covariance is not used",
+                UserWarning,
+                stacklevel=2,
+            )
     return model
+
+
+def _belongs(known: Covariance, columns: Mapping[str, Any]) -> bool:
+    """Whether covariances are those of a table, as far as its standard errors tell."""
+    return all(
+        name not in columns
+        or np.allclose(np.array(columns[name], float), errors, rtol=1e-6, equal_nan=True)
+        for name, errors in standard_errors(known).items()
+    )
 
 
 def _covariance(path: Path, n_items: int, n_components: int) -> np.ndarray:

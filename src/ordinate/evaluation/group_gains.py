@@ -72,10 +72,15 @@ class UnseenAnswers:
             own = self._fit(mine, common)
             self.own[judged] = self._log_likelihood(own, judged)
             self.common[judged] = self._log_likelihood(common, judged)
+            # A group that was asked more about some items knows these better, and is no different
+            # for that: both maps are of answers about the items that both know.
+            known = np.intersect1d(self.data.rows[mine], self.data.rows[theirs])
+            n_mine = len(mine)
+            mine, theirs, judged = (self._about(known, rows) for rows in (mine, theirs, judged))
             n = min(len(mine), len(theirs))
-            if n < LEAST:
+            if n < LEAST or not len(judged):
                 continue
-            fair = own if n == len(mine) else self._fit(self._some(mine, n), common)
+            fair = own if n == n_mine else self._fit(self._some(mine, n), common)
             others = self._fit(self._some(theirs, n), common)
             self.fair[judged] = self._log_likelihood(fair, judged)
             self.others[judged] = self._log_likelihood(others, judged)
@@ -110,6 +115,9 @@ class UnseenAnswers:
             warnings.simplefilter("ignore")
             given = model.predict_proba(self.data[rows])[:, 1]
         return np.log(np.maximum(given, np.finfo(float).tiny))
+
+    def _about(self, items: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return rows[np.isin(self.data.rows[rows], items).all(axis=1)]
 
     def _some(self, rows: np.ndarray, n: int) -> np.ndarray:
         """Take about n rows at random, whole answers."""

@@ -2,8 +2,8 @@
 
 Two questions are kept apart. Which map predicts a group's unseen answers better, its own or the
 common one? The own map is of fewer answers, so it may lose although the group is different. And do
-the groups differ? For that the own map is held against a map of as many answers of other groups:
-if groups are alike, neither of the two has an advantage.
+the groups differ? For that the own map is held against a map of as many answers of other groups
+about the same items: if groups are alike, neither of the two has an advantage.
 """
 
 import warnings
@@ -46,7 +46,8 @@ class Group(NamedTuple):
     over_common : Gain
         Of the own map over the common one.
     over_others : Gain or None
-        Of the own map over one of as many answers of other groups; None where they have too few.
+        Of the own map over one of as many answers of other groups about the same items; None where
+        they have too few.
     """
 
     name: Any
@@ -93,7 +94,10 @@ class Groups(NamedTuple):
     def sentence(self) -> str:
         """What was found, in words."""
         if self.over_others is None:
-            return "Whether the groups differ cannot be told: no two have enough answers"
+            return (
+                "Whether the groups differ cannot be told: no two have enough answers about the "
+                "same items"
+            )
         unseen = "unseen answers" if self.by == "answer" else "answers of unseen participants"
         held = (
             f"own maps predict {unseen} better by {self.over_others} per triplet than maps of as "

@@ -304,6 +304,8 @@ class UncertainMap(ABC):
             ``(estimate, low, high)``. The lower end is 0 where the two may be in one place.
         """
         X, C = self._of([a, b])
+        if a == b:
+            return Interval(0.0, 0.0, 0.0)
         return distance_interval(X[0] - X[1], C[0] + C[1], level)
 
     def closer(self, a: Hashable, b: Hashable, c: Hashable) -> float:

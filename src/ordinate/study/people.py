@@ -38,7 +38,7 @@ def in_words(people: Sequence[Mapping[str, Any]]) -> str:
         for verdict in (BETTER, NO_BETTER, TOO_FEW)
         if counts[verdict]
     ]
-    return f"{len(people):,} participants: {', '.join(parts)}"
+    return f"{len(people):,} participant{'s' * (len(people) != 1)}: {', '.join(parts)}"
 
 
 def write_people(folder: Path, people: Sequence[Mapping[str, Any]], *, defuse: bool) -> None:
