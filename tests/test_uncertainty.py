@@ -169,3 +169,11 @@ def test_fitted_maps_say_what_is_true():
     assert abs(chances.mean() - came_true.mean()) < 0.04
     unsure = chances < 0.8
     assert abs(chances[unsure].mean() - came_true[unsure].mean()) < 0.1
+
+
+def test_an_item_is_no_distance_from_itself():
+    from ordinate import STE, sample_points, sample_triplets
+
+    answers = sample_triplets(sample_points(10, random_state=0), 2000, random_state=0)
+    model = STE(random_state=0).fit(answers)
+    assert tuple(model.distance_interval(3, 3)) == (0.0, 0.0, 0.0)
