@@ -236,7 +236,7 @@ def minimise_plainly(
     """Minimise by scipy's L-BFGS: the plain reference, with the parameters of :func:`minimise`.
 
     It knows nothing of statistical errors: ``tol`` times 1e-6 is the relative fall of the value at
-    which it stops.
+    which it stops, or where rounding hides it.
     """
     from scipy.optimize import minimize
 
@@ -264,7 +264,12 @@ def minimise_plainly(
         jac=True,
         method="L-BFGS-B",
         callback=after_step,
-        options={"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 1e-6 * tol, "gtol": 0.0},
+        options={
+            "maxiter": max_iter,
+            "maxfun": 4 * max_iter,
+            "ftol": max(1e-6 * tol, ROUNDING),
+            "gtol": 0.0,
+        },
     )
     points = beside(start, found.x.reshape(start.shape))
     return Found(points, found.nit, bool(found.success), history, stopped)
