@@ -267,7 +267,7 @@ def minimise_plainly(
         options={
             "maxiter": max_iter,
             "maxfun": 4 * max_iter,
-            "ftol": max(1e-6 * tol, ROUNDING),
+            "ftol": max(1e-6 * tol, 10 * ROUNDING),  # its line search fails below
             "gtol": 0.0,
         },
     )
