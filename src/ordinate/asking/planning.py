@@ -89,8 +89,8 @@ def plan_study(
         Number of items n and of dimensions d.
     pilot : estimator, optional
         Fitted to answers of the same kind; people are then taken to answer as they did there. If
-        none is given, as people often do: comparing distances, of which a typical one is told from
-        one half as large nine times in ten, and tossing up one answer in twenty.
+        none is given, as people who compare distances and toss up one answer in twenty (power 1/2,
+        slope 4, on a map with a mean squared distance of 9).
     random_state : int, Generator or None
 
     Returns

@@ -189,9 +189,10 @@ def plan(
 ) -> None:
     """Tell how many answers a map needs, and what more of them would buy.
 
-    Studies are simulated with people who answer as in the pilot; without one, as people often do.
+    Studies are simulated with people who answer as in the pilot; without one, with people
+    who compare distances and toss up one answer in twenty.
     The error is the distance of the map from the truth, after the best alignment and scaling, over
-    the size of the truth; 0.1 is a map in which nearest neighbours are mostly right.
+    the size of the truth.
 
     ```
     ordinate plan items.csv -d 2 --error 0.1
