@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-extras test-plain test-wheel fuzz lint format bench peers clean
+.PHONY: demo test test-extras test-plain test-wheel fuzz lint format docs bench peers clean
 
 demo: $(VENV)/.core
 	$(BIN)/ordinate demo
@@ -49,6 +49,10 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The site, in docs/_build/html/index.html; GALLERY=none leaves out the examples, to read while writing.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
 bench: $(VENV)/.core
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
@@ -70,10 +74,14 @@ $(VENV)/.dev: $(VENV)/.core
 	$(PIP) -e '.[dev]'
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.core
+	$(PIP) -e '.[docs]'
+	touch $@
+
 $(VENV)/.extras: $(VENV)/.dev
 	$(PIP) '$(TORCH)'
 	$(PIP) -e '.[dev,gpu]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-peers out
+	rm -rf $(VENV) .venv-peers out docs/_build docs/gallery docs/generated
