@@ -1,4 +1,6 @@
-"""The site: ``make docs`` builds it from the Markdown beside this file and the scripts of ``examples/``."""
+"""The site: ``make docs`` builds it from the Markdown beside this file and the scripts of
+``examples/``.
+"""
 
 import os
 import sys

@@ -1,4 +1,6 @@
-"""How the gallery finds figures: ordinate's are free of pyplot, which is all that sphinx-gallery looks at."""
+"""How the gallery finds figures: ordinate's are free of pyplot, which is all that sphinx-gallery
+looks at.
+"""
 
 from typing import Any
 

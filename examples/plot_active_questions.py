@@ -2,8 +2,8 @@
 Asking what teaches most
 ========================
 
-A simulated crowd answers, 60 questions at a time. One study asks at random, the other asks what the map
-so far is expected to learn most from. Both are fitted by the same method.
+A simulated crowd answers, 60 questions at a time. One study asks at random, the other asks what
+the map so far is expected to learn most from. Both are fitted by the same method.
 """
 
 import numpy as np

@@ -2,8 +2,9 @@
 Digits
 ======
 
-The 1,797 handwritten digits that come with scikit-learn, placed by answers to "which of these two is more
-like this one?" alone. Every seventh answer is wrong. This is the picture of ``ordinate demo``, in a few lines.
+The 1,797 handwritten digits that come with scikit-learn, placed by answers to "which of these two
+is more like this one?" alone. Every seventh answer is wrong. This is the picture of ``ordinate
+demo``, in a few lines.
 """
 
 from sklearn.datasets import load_digits

@@ -2,8 +2,8 @@
 How many dimensions?
 ====================
 
-Answers that maps have not seen decide: the smallest number of dimensions that predicts them as well
-as the best, within one standard error, is chosen.
+Answers that maps have not seen decide: the smallest number of dimensions that predicts them as
+well as the best, within one standard error, is chosen.
 """
 
 from ordinate import choose_dimension, plot_dimensions, sample_points, sample_triplets

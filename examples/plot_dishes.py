@@ -2,9 +2,9 @@
 Dishes, with pictures
 =====================
 
-A map of pictures is best read with the pictures on it. These plates are drawn, not photographed: each
-has a sauce between green and red and some number of peas. Simulated guests were asked which of two
-dishes tastes more like a third.
+A map of pictures is best read with the pictures on it. These plates are drawn, not photographed:
+each has a sauce between green and red and some number of peas. Simulated guests were asked which
+of two dishes tastes more like a third.
 """
 
 import numpy as np

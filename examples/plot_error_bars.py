@@ -2,14 +2,13 @@
 Error bars
 ==========
 
-How sure is each place, each distance, each order? Every likelihood model knows, from one pass over the
-answers; the bootstrap is the slow check of it.
+How sure is each place, each distance, each order? Every likelihood model knows, from one pass
+over the answers; the bootstrap is the slow check of it.
 """
 
 import numpy as np
 
-from ordinate import STE, Triplets, bootstrap, plot_map, sample_points, sample_triplets
-from ordinate import uncertainty
+from ordinate import STE, Triplets, bootstrap, plot_map, sample_points, sample_triplets, uncertainty
 
 cities = ["Aarhus", "Bergen", "Cork", "Dover", "Esbjerg", "Faro", "Ghent", "Hull", "Ivrea", "Jena"]
 points = 2 * sample_points(len(cities), random_state=3)

@@ -35,8 +35,8 @@ answers = [
 ]
 
 # %%
-# **Do they differ at all?** Each group's unseen answers are predicted by a map of its own, and by one of as
-# many answers of the other group.
+# **Do they differ at all?** Each group's unseen answers are predicted by a map of its own, and by
+# one of as many answers of the other group.
 
 both = Triplets.concatenate(answers)
 groups = np.repeat(["novices", "experts"], 3000)

@@ -2,8 +2,8 @@
 A million items
 ===============
 
-LOE asks about a few landmarks only, and reads each answer about twice. A million items from twenty million
-noisy answers take seconds on two cores.
+LOE asks about a few landmarks only, and reads each answer about twice. A million items from
+twenty million noisy answers take seconds on two cores.
 """
 
 import time

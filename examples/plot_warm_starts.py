@@ -2,8 +2,8 @@
 A warm start by LOE
 ===================
 
-LOE maps many items from answers about a few landmarks, in one go; STE makes more of every answer, but takes
-steps. So LOE finds the place and STE finishes: the paper's warm start.
+LOE maps many items from answers about a few landmarks, in one go; STE makes more of every answer,
+but takes steps. So LOE finds the place and STE finishes: the paper's warm start.
 """
 
 import time
