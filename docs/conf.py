@@ -1,6 +1,4 @@
-"""The site: ``make docs`` builds it from the Markdown beside this file and the scripts of
-``examples/``.
-"""
+"""The site: ``make docs`` makes it of the Markdown beside this file and of ``examples/``."""
 
 import os
 import sys

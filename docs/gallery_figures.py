@@ -1,6 +1,4 @@
-"""How the gallery finds figures: ordinate's are free of pyplot, which is all that sphinx-gallery
-looks at.
-"""
+"""How the gallery finds figures: ordinate's are free of pyplot, and only pyplot's are found."""
 
 from typing import Any
 
