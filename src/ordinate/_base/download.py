@@ -32,7 +32,7 @@ def cache_folder(cache: str | os.PathLike | None) -> Path:
 def fetch(url: str, file: Path, digest: str, progress: Progress | None) -> Path:
     """Return the file from the cache, fetched and checked if it is not there yet."""
     if file.exists():
-        found = _digest(file, digest)
+        found = digest_of(file, digest)
         if found != digest:
             raise DownloadError(
                 Message(
@@ -45,7 +45,7 @@ def fetch(url: str, file: Path, digest: str, progress: Progress | None) -> Path:
     try:
         with whole_file(file) as partial:
             _download(url, partial, file.name, progress)
-            found = _digest(partial, digest)
+            found = digest_of(partial, digest)
             if found != digest:
                 raise OSError(f"what came is not the published file: {found}, not {digest}")
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -77,7 +77,7 @@ def _download(url: str, file: Path, name: str, progress: Progress | None) -> Non
         raise OSError(f"the transfer ended after {done:,} of {total:,} bytes")
 
 
-def _digest(file: Path, like: str) -> str:
+def digest_of(file: Path, like: str) -> str:
     """Return the checksum of a file, of the kind of another one."""
     kind = like.partition(":")[0]
     with file.open("rb") as content:

@@ -4,7 +4,6 @@ import glob
 import gzip
 import os
 import zipfile
-import zlib
 from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -15,15 +14,29 @@ from ordinate._base.download import DownloadError, Progress, cache_folder, fetch
 from ordinate._base.messages import some
 from ordinate.data.triplets import Triplets
 from ordinate.files import readers
+from ordinate.files.graphs import load_graph
+from ordinate.files.local import BROKEN, existing, one_file
 from ordinate.files.readers import ReadError
+from ordinate.files.words import Words, load_words
 
-__all__ = ["DownloadError", "Food", "Images", "load_food", "load_mnist"]
+__all__ = [
+    "DownloadError",
+    "Food",
+    "Images",
+    "Words",
+    "load_fashion",
+    "load_food",
+    "load_graph",
+    "load_mnist",
+    "load_words",
+]
 
 MNIST_URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 MNIST_FILES = {
     "t10k-images-idx3-ubyte.gz": "md5:9fb629c4189551a2d022fa330f9573f3",
     "t10k-labels-idx1-ubyte.gz": "md5:ec29112dd5afa0611ce80d1b7f02629c",
 }
+FASHION = "/usr/share/datasets/fashion-mnist"
 FOOD_URL = "https://osf.io/download/6aa16bb1813a28b1e43f09bb/"
 FOOD_ZIP = "food100-dataset.zip"
 FOOD_SUM = "sha256:18f5e210174dfdbf6a7b4ed7538cf8ba53fd65e0cbe193519231b8ab4ea8fc62"
@@ -36,9 +49,6 @@ FOOD_FILES = (
     f"food100-dataset/{FOOD_CSV}",
     FOOD_ZIP,
 )
-# What decoders raise at files that are cut off, damaged or of another format; zipfile says
-# NotImplementedError of a compression that it does not know.
-BROKEN = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, NotImplementedError)
 
 
 class Images(NamedTuple):
@@ -124,13 +134,43 @@ def load_mnist(
     ((5, 28, 28), (5,))
     """
     if path is not None:
-        return _mnist(_existing(path))
+        return _mnist(existing(path))
     folder = cache_folder(cache) / "mnist"
     images, labels = (
         fetch(f"{url.rstrip('/')}/{name}", folder / name, digest, progress)
         for name, digest in MNIST_FILES.items()
     )
     return _checked_images(f"{images} and {labels}", _idx(images), _idx(labels))
+
+
+def load_fashion(path: str | os.PathLike = FASHION) -> Images:
+    """Load all 70,000 pictures of Fashion-MNIST: clothes of ten kinds, in place of digits.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder with the four idx files, each also within gzip; by default where Debian's
+        package ``dataset-fashion-mnist`` puts them. MNIST's own four files have the same names and
+        shapes, and are read as well.
+
+    Returns
+    -------
+    Images
+        The 60,000 pictures for training first, then the 10,000 for tests.
+
+    Raises
+    ------
+    ordinate.readers.ReadError
+        The files are not there, or do not hold such pictures.
+    """
+    if not Path(path).expanduser().is_dir():
+        raise ReadError(
+            f"{path}: there is no such folder. Debian's package dataset-fashion-mnist has the "
+            "files; elsewhere, give a folder with train-images-idx3-ubyte.gz and its three kin"
+        )
+    folder = existing(path)
+    parts = [_mnist(one_file(folder, f"{part}-images*")) for part in ("train", "t10k")]
+    return Images(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def load_food(
@@ -184,9 +224,9 @@ def load_food(
     if path is None:
         file = fetch(url, cache_folder(cache) / "food100" / FOOD_ZIP, FOOD_SUM, progress)
     else:
-        file = _existing(path)
+        file = existing(path)
         if file.is_dir():
-            file = _one_file(file, *FOOD_FILES)
+            file = one_file(file, *FOOD_FILES)
     reading = _read_zip(file) if zipfile.is_zipfile(file) else _read_food(file)
     try:
         return _food(file, reading)
@@ -196,29 +236,8 @@ def load_food(
         raise ReadError(f"{file}, with what lies beside it: {error}") from error
 
 
-def _existing(path: str | os.PathLike) -> Path:
-    file = Path(path).expanduser()
-    if not file.exists():
-        raise ReadError(f"{file}: there is no such file or folder")
-    return file
-
-
-def _one_file(folder: Path, *patterns: str) -> Path:
-    """Return the file that the first of the patterns finds; several files are refused."""
-    for pattern in patterns:
-        found = sorted(file for file in folder.glob(pattern) if file.is_file())
-        if len({file.name.removesuffix(".gz") for file in found}) > 1:
-            raise ReadError(
-                f"{folder} holds several files that may be meant, "
-                f"{some([file.name for file in found])}; give one of them"
-            )
-        if found:
-            return found[0]
-    raise ReadError(f"{folder} holds none of the files {', '.join(patterns)}")
-
-
 def _mnist(path: Path) -> Images:
-    file = _one_file(path, "t10k-images*", "*.npz") if path.is_dir() else path
+    file = one_file(path, "t10k-images*", "*.npz") if path.is_dir() else path
     if file.suffix == ".npz":
         return _npz(file)
     before, images, _ = file.name.rpartition("images")
@@ -227,7 +246,7 @@ def _mnist(path: Path) -> Images:
             f"{file} is neither an .npz file nor named as MNIST's images are, such as "
             "t10k-images-idx3-ubyte.gz, with the labels beside it"
         )
-    labels = _one_file(file.parent, f"{glob.escape(before)}labels*")
+    labels = one_file(file.parent, f"{glob.escape(before)}labels*")
     return _checked_images(f"{file} and {labels}", _idx(file), _idx(labels))
 
 

@@ -1,19 +1,23 @@
-"""The paper's experiments, and two of our own: each a module with what to run and how to judge it.
+"""The paper's experiments, its future work, and two of our own, each a module.
 
+It says what to run and how to judge it.
 An experiment is a list of cells (settings of one run each), a function that measures a cell, one
 that draws the results in the paper's layout, and one that holds them against the claims.
 """
 
 from ordinate.study.experiments import (
     baselines,
+    clothes,
     consistency,
     food,
     frontier,
     landmarks,
     million,
     mnist,
+    networks,
     scaling,
     warm_start,
+    words,
 )
 from ordinate.study.experiments._frame import Experiment
 
@@ -29,5 +33,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         baselines,
         landmarks,
         frontier,
+        words,
+        networks,
+        clothes,
     )
 }

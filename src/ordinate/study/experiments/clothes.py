@@ -1,0 +1,143 @@
+"""Clothes and digits: all 70,000 pictures of Fashion-MNIST, or of MNIST, from noisy comparisons."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ordinate.algorithms.landmark_choice import n_landmarks
+from ordinate.estimators import LOE, STE
+from ordinate.evaluation.metrics import purity
+from ordinate.files.datasets import FASHION, load_fashion
+from ordinate.study.experiments._frame import (
+    PASSES,
+    Cell,
+    Experiment,
+    Row,
+    Verdict,
+    figure,
+    n_log_n,
+    of_kind,
+)
+from ordinate.study.experiments._massive import ask_landmarks, measured, warmed
+from ordinate.study.experiments.mnist import DIGITS, WRONG, clusters, load
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+C, DRAWN = 50, 10_000
+BOUND = "SVD of the pixels"
+
+
+def cells(scale: str) -> list[Cell]:
+    """The paper's d = 5, and 10."""
+    numbers = {"quick": [1500], "paper": [70_000]}[scale]
+    return [{"n": n, "d": d, "trial": 0} for n in numbers for d in (5, 10)]
+
+
+def measure(cell: Cell, data: Path | None) -> list[Row]:
+    """Time and purity of LOE and LOE finished, and purity of the pixels' own SVD."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.metrics.pairwise import euclidean_distances
+
+    n, d, seed = cell["n"], cell["d"], cell["trial"]
+    if data == DIGITS:
+        pixels, kinds = load(data)
+    else:
+        images, kinds = load_fashion(FASHION if data is None else data)
+        pixels = images.reshape(len(images), -1)
+    rng = np.random.default_rng(seed)
+    chosen = rng.choice(len(pixels), min(n, len(pixels)), replace=False)
+    pixels, kinds, n = pixels[chosen].astype(np.float32), kinds[chosen], len(chosen)
+    m = n_log_n(n, C)
+    landmarks = np.sort(rng.choice(n, n_landmarks(n, d, m), replace=False))
+    columns = euclidean_distances(pixels[landmarks], pixels, squared=True)
+    answers = ask_landmarks(columns, landmarks, m, WRONG, seed)
+    fits = {
+        "LOE": lambda triplets: LOE(d).fit(triplets),
+        "LOE, finished": lambda triplets: STE(d, init="loe").fit(triplets),
+    }
+    rows: list[Row] = []
+    for name in (*fits, BOUND):
+        row: Row = {
+            "kind": "end",
+            **cell,
+            "method": name,
+            "landmarks": len(landmarks),
+            "triplets": m,
+        }
+        if name == BOUND:
+            with measured(row):
+                found = TruncatedSVD(d, random_state=seed).fit_transform(
+                    pixels - pixels.mean(axis=0)
+                )
+        else:
+            warmed(fits[name], d)
+            with measured(row):
+                found = fits[name](answers).embedding_
+        row["purity"] = purity(clusters(found, seed), kinds)
+        rows.append(row)
+        if name == "LOE":
+            _, _, axes = np.linalg.svd(found - found.mean(axis=0), full_matrices=False)
+            flat = (found - found.mean(axis=0)) @ axes[:2].T
+            rows += [
+                {"kind": "place", "d": d, "x": x, "y": y, "sort": int(kinds[k])}
+                for k, (x, y) in enumerate(flat[:DRAWN].tolist())
+            ]
+    return rows
+
+
+def draw(rows: list[Row]) -> "Figure":
+    """LOE's maps along their two main axes, coloured by kind."""
+    numbers = list(dict.fromkeys(r["d"] for r in rows))
+    made, axes = figure(len(numbers))
+    made.set_size_inches(4.6 * len(numbers), 4.6)
+    for panel, d in zip(axes, numbers, strict=True):
+        places = [r for r in of_kind(rows, "place") if r["d"] == d]
+        panel.scatter(
+            [r["x"] for r in places],
+            [r["y"] for r in places],
+            c=[r["sort"] for r in places],
+            s=min(12.0, 20_000 / len(places)),
+            cmap="tab10",
+            linewidths=0,
+            rasterized=True,
+        )
+        panel.set_title(f"LOE, d = {d}: two main axes, {len(places):,} pictures", size=9)
+        panel.set(xticks=[], yticks=[], aspect="equal")
+    return made
+
+
+def judge(rows: list[Row]) -> list[Verdict]:
+    """Purity close to that of the pixels themselves."""
+    ends = of_kind(rows, "end")
+    verdicts = []
+    for n, d in dict.fromkeys((r["n"], r["d"]) for r in ends):
+        at = {r["method"]: r for r in ends if (r["n"], r["d"]) == (n, d)}
+        told = "; ".join(
+            f"{name} purity {r['purity']:.3f}, {r['seconds']:.1f} s" for name, r in at.items()
+        )
+        verdicts.append(
+            Verdict(
+                f"{n:,} pictures, d = {d}: clusters as pure as those of the pixels, but for .05",
+                f"{told}; peak {max(r['peak_gib'] for r in at.values()):.1f} GiB",
+                at["LOE"]["purity"] > at[BOUND]["purity"] - 0.05,
+            )
+        )
+    return verdicts
+
+
+EXPERIMENT = Experiment(
+    "clothes",
+    "Seventy thousand pictures",
+    "All pictures of Fashion-MNIST, or of MNIST by --data; 50 n log n answers about landmarks, by "
+    "pixel distances, 15 % of them wrong; k-means. Ours: are clusters of LOE's map as pure as "
+    "those of the pixels' SVD?",
+    cells,
+    measure,
+    draw,
+    judge,
+    passes=lambda cell: 1.0 * PASSES * n_log_n(cell["n"], C),
+    triplets=lambda cell: 2.0 * n_log_n(cell["n"], C),
+    needs_data="Fashion-MNIST",
+)
