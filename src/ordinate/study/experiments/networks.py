@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 from ordinate.data.simulate import Power
 from ordinate.estimators import LOE, STE
+from ordinate.evaluation.metrics import align
 from ordinate.files.graphs import largest_part, load_graph
 from ordinate.study.experiments._frame import (
     PASSES,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 C, D, LANDMARKS, SOURCES = 20, 2, 24, 50
 PEOPLE = Power(power=0.5, slope=1.0, lapse=0.02)  # they compare numbers of steps
 DRAWN = 20_000  # nodes on a drawn map
-METHODS = ("LOE", "LOE, finished", "landmark MDS")
+METHODS = ("landmark MDS", "LOE", "LOE, finished")
 
 
 def cells(scale: str) -> list[Cell]:
@@ -90,9 +91,10 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
                 found = fits[name](answers).embedding_
         row["wrong"] = wrong_order(found, sources, far, seed)
         rows.append(row)
+        if name == "landmark MDS":
+            first, drawn = found, rng.choice(n, min(n, DRAWN), replace=False)
         if name != "LOE, finished":
-            drawn = rng.choice(n, min(n, DRAWN), replace=False)
-            size = np.sqrt(np.mean(np.sum((found - found.mean(axis=0)) ** 2, axis=1)))
+            shown = align(found, first, scale=True)[drawn].tolist()
             rows += [
                 {
                     "kind": "place",
@@ -102,7 +104,7 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
                     "y": y,
                     "steps": int(far[0, k]),
                 }
-                for k, (x, y) in zip(drawn, (found[drawn] / size).tolist(), strict=True)
+                for k, (x, y) in zip(drawn, shown, strict=True)
             ]
     return rows
 
