@@ -23,7 +23,9 @@ def reproduce(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Local file or folder of MNIST or Food; `digits` for scikit-learn's."),
+        typer.Option(
+            help="Local file or folder of the data that an experiment needs; `digits` for scikit-learn's."
+        ),
     ] = None,
     trials: Annotated[int | None, typer.Option(help="Most trials of each setting.", min=1)] = None,
     only: Annotated[
