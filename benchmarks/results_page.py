@@ -15,10 +15,10 @@ DOCS = Path(__file__).parent.parent / "docs"
 HEAD = """# Results
 
 The experiments of *Landmark Ordinal Embedding* (Ghosh, Chen and Yue, NeurIPS 2019), reproduced by
-one command each, what it names as future work (words, networks), and some of our own. `ordinate reproduce NAME` runs an experiment at a quick scale,
-and with `--scale paper` at the paper's; it writes all results as CSV, the figure, and a page with
-the claims and our verdict. The sections below are those pages, joined by
-`python benchmarks/results_page.py FOLDER`.
+one command each, what it names as future work (words, networks), and some of our own. `ordinate
+reproduce NAME` runs an experiment at a quick scale, and with `--scale paper` at the paper's; it
+writes all results as CSV, the figure, and a page with the claims and our verdict. The sections
+below are those pages, joined by `python benchmarks/results_page.py FOLDER`.
 
 Errors are relative Procrustes errors without scaling unless stated otherwise. "Cold" is a random
 start, as in the paper's baselines. The baselines here are this library's own: their passes are

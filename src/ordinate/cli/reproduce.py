@@ -24,7 +24,7 @@ def reproduce(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="Local file or folder of the data that an experiment needs; `digits` for scikit-learn's."
+            help="Local file or folder of the data that it needs; `digits` for scikit-learn's."
         ),
     ] = None,
     trials: Annotated[int | None, typer.Option(help="Most trials of each setting.", min=1)] = None,
