@@ -9,8 +9,8 @@ from ordinate.data.advice import problems
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.analysis import analyse
 from ordinate.evaluation.groups import Group, Groups
-from ordinate.figures.comparing import plot_groups
 from ordinate.figures.figure_files import save_both
+from ordinate.figures.grouping import plot_groups
 from ordinate.files.maps import as_text, write_table
 from ordinate.study.run_folder import Appearance, Story, write_run
 
