@@ -122,7 +122,7 @@ def _of_maps(first: Path, second: Path) -> Any:
     try:
         return compare_maps(inside(first), inside(second))
     except ValueError as error:
-        raise shell.CommandError(shell.spelled(str(error)), shell.UNREADABLE) from None
+        raise shell.CommandError(shell.told(error), shell.UNREADABLE) from None
 
 
 def _of_answers(
@@ -141,7 +141,8 @@ def _of_answers(
         model = load(inside(first).parent)
     except ValueError as error:
         raise shell.CommandError(
-            f"--answers are fitted as the first map was, and that is not known: {error}",
+            "--answers are fitted as the first map was, and that is not known: "
+            f"{shell.told(error)}",
             shell.UNREADABLE,
         ) from None
     sets = []

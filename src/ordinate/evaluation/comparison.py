@@ -30,11 +30,15 @@ BY_COVARIANCES, BY_ANSWERS = "covariances", "answers"
 
 
 class Map(NamedTuple):
-    """A map: labels, coordinates (n, d) and, where known, covariances (n, d, d)."""
+    """A map: labels, coordinates (n, d) and, where known, covariances (n, d, d).
+
+    ``doubt`` says why the covariances are not to be trusted, if there is a reason.
+    """
 
     items: Sequence[Any] | np.ndarray
     points: np.ndarray
     covariance: np.ndarray | None = None
+    doubt: str | None = None
 
 
 class Comparison(NamedTuple):
