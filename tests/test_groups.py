@@ -84,10 +84,7 @@ def test_few_answers_and_no_group_are_told(points):
     assert [row["group"] for row in found.table()] == ["a", "b", "few"]
     with pytest.raises(ValueError, match="no row names a group"):
         compare_groups(estimator, triplets, [None] * 600)
-    with (
-        pytest.warns(UserWarning, match="600 of 600 groups"),
-        pytest.raises(ValueError, match="none of the 600 groups"),
-    ):
+    with pytest.raises(ValueError, match="none of the 600 groups"):  # said once
         compare_groups(estimator, triplets, range(600))
 
 

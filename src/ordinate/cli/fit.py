@@ -12,7 +12,7 @@ import typer
 from ordinate.cli import _shell as shell
 from ordinate.cli import people
 from ordinate.cli._appearance import find_appearance
-from ordinate.cli.data import ReadingOptions, open_answers
+from ordinate.cli.data import ReadingOptions, open_answers, refuse_file
 from ordinate.cli.further import SENTENCES, FurtherOptions, look_further
 from ordinate.cli.maps import (
     Colour,
@@ -261,6 +261,7 @@ def find_target(file: Path, output: Path | None, force: bool) -> Target:
     folder = named.with_name(f"{stem(named.name)}-map") if output is None else output
     if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
+    refuse_file(folder)
     check_replaceable(folder, force)
     return Target(folder, path_in_words(file) if is_pipe(file) else named.name)
 
