@@ -103,7 +103,7 @@ def test_labels_that_differ_by_case_are_told_of_maps(folder, tmp_path):
     assert "Save it as UTF-8" in told
 
 
-@pytest.mark.parametrize("name", ["out.jpg", "out.CSV", "out.pdf"])
+@pytest.mark.parametrize("name", ["out.jpg", "out.PNG", "out.pdf"])
 def test_folders_are_not_called_as_files_are(folder, tmp_path, name):
     out = tmp_path / name
     told = run("compare", folder / "sure", folder / "unsure", "-o", out, code=2)

@@ -339,13 +339,10 @@ def refuse_folder(path: Path, force: bool, inputs: list[Path]) -> None:
 
 
 def refuse_file(folder: Path) -> None:
-    """Raise if a name for a folder of results is that of a file: it would not become one."""
-    from ordinate._base.endings import ENDINGS, IMAGES
+    """Raise if a name for a folder of results is that of a figure: it would not become one."""
+    from ordinate._base.endings import IMAGES
 
-    if (
-        folder.suffix.lower() in (*ENDINGS, *IMAGES, ".pdf", ".eps", ".html")
-        and not folder.is_dir()
-    ):
+    if folder.suffix.lower() in (*IMAGES, ".pdf", ".eps", ".html") and not folder.is_dir():
         raise shell.CommandError(
             f"--output names a folder, for all results, and {folder} is the name of a file: leave "
             f"{folder.suffix} out (`ordinate plot` draws a map in other formats)",
