@@ -232,7 +232,7 @@ def test_a_method_without_probabilities_is_refused():
     fitted = ordinate.SOE(random_state=0).fit(
         sample_triplets(sample_points(10, random_state=0), 300, random_state=0)
     )
-    with pytest.raises(ValueError, match="SOE has none"):
+    with pytest.raises(ValueError, match="SOE gives no probabilities: take OrdinalEmbedding"):
         asking.next_questions(fitted, 5)
 
 

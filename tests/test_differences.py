@@ -144,7 +144,7 @@ def test_wrong_use():
     _, _, triplets = study(0, by_axis=0.0, each=20)
     with pytest.raises(ValueError, match="do not say who gave them"):
         individual_differences(STE(), triplets.rows)
-    with pytest.raises(ValueError, match="one with probabilities"):
+    with pytest.raises(ValueError, match="gives no probabilities"):
         individual_differences(GNMDS(), triplets)
     with pytest.raises(ValueError, match="one dimension has no axes"):
         individual_differences(STE(1, random_state=0), triplets)
@@ -218,4 +218,4 @@ def test_the_command_line_says_plainly_that_axes_do_not_help(run):
     assert "warning: no individual differences: a map in one dimension" in result.stderr
     assert json.loads(Path("line/run.json").read_text())["individual_differences"] is None
     result = run("fit", "answers.csv", "--individual-differences", "--method", "soe", code=2)
-    assert "one with probabilities" in result.stderr
+    assert "gives no probabilities" in result.stderr

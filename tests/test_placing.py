@@ -468,7 +468,8 @@ def test_what_is_told(study):
 
 def test_no_new_item_is_no_error(study):
     model, _, _, _ = study
-    placed = model.place([[0, 1, 2]])
+    with pytest.warns(UserWarning, match="taken for positions"):
+        placed = model.place([[0, 1, 2]])
     assert [len(each) for each in placed] == [0] * 5
     assert placed.standard_errors.shape == (0, 2)
 

@@ -71,7 +71,7 @@ def test_participants_stay_together(points, monkeypatch):
 def test_items_that_halves_cannot_place_are_told(points):
     rows = sample_triplets(points, 800, random_state=0).rows
     rare = np.vstack([rows, [[20, 0, 1]]])
-    with pytest.warns(UserWarning, match="20 to 20 of 21 items"):
+    with pytest.warns(UserWarning, match="halves place 20 of 21 items"):
         found = split_half(STE(2, regularization=1.0, **STARTED), Triplets(rare), n_splits=2)
     assert found.n_items.tolist() == [20, 20]
     with pytest.raises(ValueError, match="too few answers to cut in two"):

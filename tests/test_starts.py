@@ -186,7 +186,7 @@ def test_agreement_is_about_maps_and_not_losses():
     ended = endings(["spectral", "random", "given"], found)
     assert [end.agrees for end in ended] == [True, True, False]
     assert agreement(ended) == (
-        "2 of 3 starts end in this map; the others have losses of 0.50000 to 0.50000"
+        "2 of 3 starts end in this map; the loss of the other is 0.5, of this one 0.5"
     )
     assert agreement(ended[:2]) == "all 2 starts end in this map"
 

@@ -76,8 +76,9 @@ def test_plot_draws_them_again(folder, run, seen, tmp_path):
     model = ordinate.load(folder / "map")
     run("plot", folder / "map", "-o", tmp_path / "a.png")
     np.testing.assert_array_equal(seen[-1], model.covariance_)
+    drawn = len(seen)
     run("plot", folder / "map/embedding.csv", "-o", tmp_path / "b.png", "--no-ellipses")
-    assert len(seen) == 1
+    assert len(seen) == drawn
     plot_map(model)
     np.testing.assert_array_equal(seen[-1], model.covariance_)
 
@@ -128,7 +129,7 @@ def test_doubtful_ellipses_are_drawn_only_if_asked_for(run, seen, tmp_path):
     assert not seen
     told = run("plot", tmp_path / "m", "-o", tmp_path / "b.png", "--ellipses").stderr
     assert "trusted" not in told
-    assert len(seen) == 1
+    assert seen
 
 
 def test_a_fit_whose_errors_cannot_be_computed_is_drawn(folder, run, tmp_path, monkeypatch):
@@ -161,4 +162,4 @@ def test_many_items_only_if_asked_for(run, seen, tmp_path, monkeypatch):
     run("plot", tmp_path / "m", "-o", tmp_path / "a.png")
     assert not seen
     run("plot", tmp_path / "m", "-o", tmp_path / "b.png", "--ellipses")
-    assert len(seen) == 1
+    assert seen

@@ -40,6 +40,22 @@ class Option(NamedTuple):
         return f"{self.name}={'...' if self.value is ... else repr(self.value)}"
 
 
+class Either(NamedTuple):
+    """Words that differ: what Python calls an estimator is a method on the command line.
+
+    Examples
+    --------
+    >>> print(Either("STE", "--method ste"))
+    STE
+    """
+
+    python: str
+    command_line: str
+
+    def __str__(self) -> str:
+        return self.python
+
+
 class Message(str):
     """A text that knows which of its words are options; it reads as Python spells them.
 
@@ -47,7 +63,7 @@ class Message(str):
 
     Parameters
     ----------
-    *parts : str, Option or Message
+    *parts : str, Option, Either or Message
 
     Examples
     --------
@@ -58,11 +74,11 @@ class Message(str):
     'it exists: --force replaces it'
     """
 
-    parts: tuple[str | Option, ...]
+    parts: tuple[str | Option | Either, ...]
 
-    def __new__(cls, *parts: "str | Option") -> "Message":
+    def __new__(cls, *parts: "str | Option | Either") -> "Message":
         """Join the parts; those of a message are taken over."""
-        flat: list[str | Option] = []
+        flat: list[str | Option | Either] = []
         for part in parts:
             flat.extend(part.parts if isinstance(part, Message) else [part])
         new = super().__new__(cls, "".join(map(str, flat)))
@@ -75,8 +91,15 @@ class Message(str):
         return cls(*[part for text in texts for part in (separator, text)][1:])
 
     def spelled(self, spell: Callable[[Option], str]) -> str:
-        """Return the text with each option as ``spell`` writes it."""
-        return "".join(spell(part) if isinstance(part, Option) else part for part in self.parts)
+        """Return the text for the command line, with each option as ``spell`` writes it."""
+        return "".join(
+            spell(part)
+            if isinstance(part, Option)
+            else part.command_line
+            if isinstance(part, Either)
+            else part
+            for part in self.parts
+        )
 
 
 def some(names: Collection[Any], most: int = 10) -> str:

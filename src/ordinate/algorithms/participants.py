@@ -282,6 +282,11 @@ class Participants(NamedTuple):
 
     def without_chance(self, triplets: Triplets) -> Triplets:
         """Leave out the answers of those who are no better than chance."""
+        kept = self.beyond_chance(triplets)
+        return triplets if kept.all() else triplets[kept]
+
+    def beyond_chance(self, triplets: Triplets) -> np.ndarray:
+        """Tell which rows (m,) are of those who are better than chance, or raise if none is."""
         if triplets.participant is None or triplets.participant_labels is None:
             raise ValueError("these triplets do not say who answered: give those that were judged")
         out = places(triplets.participant_labels.tolist(), self.at_chance.tolist()) >= 0
@@ -291,7 +296,7 @@ class Participants(NamedTuple):
                 f"all {len(self.participant):,} participants answer no better than chance: there "
                 "is nobody left to make a map of"
             )
-        return triplets if kept.all() else triplets[kept]
+        return np.asarray(kept)
 
 
 def _texts(people: Participants) -> np.ndarray:

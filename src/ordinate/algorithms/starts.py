@@ -133,16 +133,17 @@ def agreement(ended: list[Ending]) -> str:
     Examples
     --------
     >>> agreement([Ending("spectral", 0.41, 0.0), Ending("random", 0.43, 0.8)])
-    '1 of 2 starts ends in this map; the others have losses of 0.43000 to 0.43000'
+    '1 of 2 starts ends in this map; the loss of the other is 0.43, of this one 0.41'
     """
     n, same = len(ended), sum(end.agrees for end in ended)
     if same == n:
         return f"all {n} starts end in this map"
-    others = [end.loss for end in ended if not end.agrees]
-    verb = "ends" if same == 1 else "end"
+    others = sorted(end.loss for end in ended if not end.agrees)
+    told = list(dict.fromkeys(f"{loss:.5g}" for loss in (others[0], others[-1])))
+    whose = "the loss of the other is" if len(others) == 1 else "the losses of the others are"
     return (
-        f"{same} of {n} starts {verb} in this map; the others have losses of "
-        f"{min(others):.5f} to {max(others):.5f}"
+        f"{same} of {n} starts {'ends' if same == 1 else 'end'} in this map; {whose} "
+        f"{' to '.join(told)}, of this one {min(end.loss for end in ended):.5g}"
     )
 
 

@@ -34,7 +34,7 @@ from ordinate.asking.designs import (
     question_code,
     refuse_more_than,
 )
-from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.estimators.likelihood import LikelihoodEmbedder, no_probabilities
 from ordinate.kernels.losses import Loss
 
 RANDOM_SHARE = 0.2
@@ -303,9 +303,7 @@ def places_of(model: Any) -> tuple[np.ndarray, np.ndarray]:
     check_is_fitted(model, "embedding_")
     if not isinstance(model, LikelihoodEmbedder):
         raise ValueError(
-            f"questions are chosen by a model that answers with probabilities; "
-            f"{type(model).__name__} has none: take OrdinalEmbedding, PowerEmbedding, STE, TSTE "
-            "or CKL"
+            Message("questions are chosen by how likely answers are, and ", no_probabilities(model))
         )
     if (~np.isnan(model.embedding_).any(axis=1)).sum() < 3:
         raise ValueError("a question needs three items with a place in the map")

@@ -100,6 +100,7 @@ RENAMED = {
     "random_state": "seed",
     "path": "data",
     "n_permutations": "permutations",
+    "by": "halves_by",
 }
 
 
@@ -152,18 +153,18 @@ def _explain(error: Exception) -> tuple[str, int]:
     from ordinate.files.readers import ReadError
 
     if isinstance(error, CommandError):
-        return spelled(message_of(error)), error.code
+        return told(error), error.code
     if isinstance(error, ReadError):
         return _with_remedies(error), UNREADABLE
     if isinstance(error, FileExistsError) and error.errno is None:  # said of our own output
-        return spelled(message_of(error)), UNWRITABLE
+        return told(error), UNWRITABLE
     # Said of a file that is read, or was to be.
     if isinstance(error, DownloadError) or (isinstance(error, OSError) and error.errno is None):
-        return spelled(message_of(error)), UNREADABLE
+        return told(error), UNREADABLE
     if isinstance(error, OSError):
         return f"a file cannot be read or written: {error}", UNWRITABLE
     if isinstance(error, (ValueError, MemoryError, ImportError, DeviceError)):
-        return spelled(message_of(error)), WRONG_USE
+        return told(error), WRONG_USE
     return f"{type(error).__name__}: {error} (--debug shows where)", 1
 
 
@@ -200,10 +201,17 @@ def spelled(message: str) -> str:
     return message.spelled(_spell) if isinstance(message, Message) else message
 
 
+def told(error: Exception) -> str:
+    """Return what an error says, in the words of the command line."""
+    return spelled(message_of(error))
+
+
 def _spell(option: Option) -> str:
     """Write an option as the command at hand has it; as in Python, if it has none such."""
-    name = RENAMED.get(option.name, option.name)
-    return _option_of(name, option.value) if name in _known.get() else str(option)
+    for name in (RENAMED.get(option.name, option.name), option.name):
+        if name in _known.get():
+            return _option_of(name, option.value)
+    return str(option)
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -253,7 +261,7 @@ def warnings_kept(notes: list[str]) -> Iterator[None]:
 
 
 def _said(warning: Warning | str) -> str:
-    return spelled(message_of(warning) if isinstance(warning, Warning) else warning)
+    return told(warning) if isinstance(warning, Warning) else spelled(warning)
 
 
 class Stages:

@@ -144,6 +144,9 @@ def _next(
     questions = choose_questions(model, budget, about=wanted_items, **choosing)
     unsure = uncertainty(*places_of(model))
     shell.say(f"places are uncertain by {unsure:.2f} times the size of the map", quiet)
+    doubt = getattr(model, "covariance_doubt_", None)
+    if doubt is not None:
+        shell.say(f"note: how uncertain is itself not to be trusted: {doubt}", quiet)
     if not about and unsure > UNKNOWN:
         shell.say(
             f"note: that is more than {UNKNOWN}, so that chance chooses better than the map: all "

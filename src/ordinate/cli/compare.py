@@ -122,7 +122,7 @@ def _of_maps(first: Path, second: Path) -> Any:
     try:
         return compare_maps(inside(first), inside(second))
     except ValueError as error:
-        raise shell.CommandError(shell.spelled(str(error)), shell.UNREADABLE) from None
+        raise shell.CommandError(shell.told(error), shell.UNREADABLE) from None
 
 
 def _of_answers(
@@ -141,7 +141,8 @@ def _of_answers(
         model = load(inside(first).parent)
     except ValueError as error:
         raise shell.CommandError(
-            f"--answers are fitted as the first map was, and that is not known: {error}",
+            "--answers are fitted as the first map was, and that is not known: "
+            f"{shell.told(error)}",
             shell.UNREADABLE,
         ) from None
     sets = []
@@ -154,10 +155,19 @@ def _of_answers(
 
 
 def _left_out(found: Any, names: tuple[str, str]) -> list[str]:
-    """Say which items only one map places."""
-    return [
+    """Say which items only one map places, and which of them may be the same."""
+    from ordinate.data.labels import alike, groups_in_words
+
+    told = [
         f"{len(items):,} {'items are' if len(items) > 1 else 'item is'} placed by {name} alone, "
         f"and left out: {some(items)}"
         for name, items in zip(names, (found.only_first, found.only_second), strict=True)
         if items
     ]
+    groups = alike([*map(str, found.only_first), *map(str, found.only_second)])
+    if groups:
+        told.append(
+            "some of these differ only by case, blanks or what cannot be seen: "
+            f"{groups_in_words(groups)}. If they are the same items, give them the same labels"
+        )
+    return told

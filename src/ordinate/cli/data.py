@@ -329,12 +329,25 @@ def refuse_folder(path: Path, force: bool, inputs: list[Path]) -> None:
     """Raise before the work if a folder cannot be written, or if it holds what is read."""
     from ordinate._base.writing import check_replaceable, resolved
 
+    refuse_file(path)
     for needed in inputs:
         if needed.exists() and resolved(needed).is_relative_to(resolved(path)):
             raise shell.CommandError(
                 f"{path} holds {needed}, which is needed: name another", shell.UNWRITABLE
             )
     check_replaceable(path, force)
+
+
+def refuse_file(folder: Path) -> None:
+    """Raise if a name for a folder of results is that of a figure: it would not become one."""
+    from ordinate._base.endings import IMAGES
+
+    if folder.suffix.lower() in (*IMAGES, ".pdf", ".eps", ".html") and not folder.is_dir():
+        raise shell.CommandError(
+            f"--output names a folder, for all results, and {folder} is the name of a file: leave "
+            f"{folder.suffix} out (`ordinate plot` draws a map in other formats)",
+            shell.WRONG_USE,
+        )
 
 
 def refuse_defusing(defuse: bool, output: Path, fast: bool = False) -> None:

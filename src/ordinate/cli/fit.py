@@ -12,7 +12,7 @@ import typer
 from ordinate.cli import _shell as shell
 from ordinate.cli import people
 from ordinate.cli._appearance import find_appearance
-from ordinate.cli.data import ReadingOptions, open_answers
+from ordinate.cli.data import ReadingOptions, open_answers, refuse_file
 from ordinate.cli.further import SENTENCES, FurtherOptions, look_further
 from ordinate.cli.maps import (
     Colour,
@@ -178,7 +178,7 @@ def fit(
             random_state=seed,
         )
         check_ellipses(ellipses, choice)
-        more.check(choice.estimator)
+        more.check(source, choice.estimator)
         compiling.wait()
         estimator, screened, differing = choice.estimator, None, None
         asked_of_people = {
@@ -192,7 +192,7 @@ def fit(
         if weigh_participants:
             estimator = ParticipantEmbedding(estimator, random_state=seed)
         result = analysed(source, estimator, folds, seed, stages.begin)
-        further = look_further(source, result.model, more, stages.begin)
+        further = look_further(source, result, more, stages.begin)
         if individual_differences:
             differing = people.differences(result, source, seed, stages.begin)
         result.participants[:] = people.listed(result.participants, screened, weigh_participants)
@@ -225,7 +225,9 @@ def fit(
             record, unwritten = write_run(
                 partial, result, story, appearance, stages.begin, defuse=defuse
             )
-            further.write(partial, triplets, story, appearance, stages.begin, defuse=defuse)
+            unwritten += further.write(
+                partial, source.triplets, story, appearance, stages.begin, defuse=defuse
+            )
     report(target.folder, record, result.warnings, quiet, as_json)
     if unwritten:
         raise shell.CommandError(
@@ -259,6 +261,7 @@ def find_target(file: Path, output: Path | None, force: bool) -> Target:
     folder = named.with_name(f"{stem(named.name)}-map") if output is None else output
     if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
+    refuse_file(folder)
     check_replaceable(folder, force)
     return Target(folder, path_in_words(file) if is_pipe(file) else named.name)
 

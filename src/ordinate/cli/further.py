@@ -1,12 +1,14 @@
 """What ``fit`` finds on request beside the map: groups of answers, and halves of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ordinate.cli import _shell as shell
 
 if TYPE_CHECKING:
+    from ordinate.cli.fit import Checked
     from ordinate.evaluation.groups import Groups
 
 SENTENCES = ("groups", "split_half")  # records whose sentence is told
@@ -39,12 +41,20 @@ class FurtherOptions(NamedTuple):
             )
         return found
 
-    def check(self, estimator: Any) -> None:
+    def check(self, source: "Checked", estimator: Any) -> None:
         """Refuse what cannot be done before anything is fitted."""
         from ordinate.evaluation.groups import check_probabilities
 
+        if source.streamed and (self.groups is not None or self.halves is not None):
+            raise shell.CommandError(
+                "--groups and --halves need the answers in memory, and the file is larger: raise "
+                "--memory-limit",
+                shell.WRONG_USE,
+            )
         if self.groups is not None:
             check_probabilities(estimator)
+        if self.halves is not None:
+            source.triplets.groups(self.halves_by)  # raises if there are none such
 
     @property
     def n_folds(self) -> int:
@@ -66,49 +76,57 @@ class Further(NamedTuple):
     groups: "Groups | None"
     folds: int | None
 
-    def write(self, folder: Path, *what: Any, defuse: bool) -> None:
-        """Write what goes into files of its own."""
+    def write(self, folder: Path, *what: Any, defuse: bool) -> list[str]:
+        """Write what goes into files of its own; return what a full disk has no room for."""
         from ordinate.study.group_folders import write_groups
 
-        if self.groups is not None:
-            write_groups(folder, self.groups, *what, folds=self.folds, defuse=defuse)
+        if self.groups is None:
+            return []
+        return write_groups(folder, self.groups, *what, folds=self.folds, defuse=defuse)
 
 
 def look_further(
-    source: Any, model: Any, wanted: FurtherOptions, tell: Callable[[str], None]
+    source: "Checked", result: Any, wanted: FurtherOptions, tell: Callable[[str], None]
 ) -> Further:
-    """Judge groups and halves by the settings of the map of all answers."""
+    """Judge groups and halves by the settings of the map of all answers.
+
+    What cannot be judged is a warning among those of the result: no reason to lose a map.
+    """
     from ordinate.evaluation.groups import judge_groups
     from ordinate.evaluation.reliability import split_half
     from ordinate.study.group_folders import describe_groups
 
     records: dict[str, Any] = {}
     groups = None
-    if source.streamed and (wanted.groups is not None or wanted.halves is not None):
-        raise shell.CommandError(
-            "--groups and --halves need the answers in memory, and the file is larger: raise "
-            "--memory-limit",
-            shell.WRONG_USE,
-        )
-    with shell.warnings_as_notes(wanted.quiet):
+    with shell.warnings_kept(result.warnings):
         if wanted.groups is not None:
-            groups = judge_groups(
-                model,
-                source.triplets,
-                source.groups,
-                folds=wanted.n_folds,
-                random_state=wanted.seed,
-                tell=tell,
-            )
-            records["groups"] = describe_groups(groups, wanted.groups)
+            with _kept_going("groups", result.warnings):
+                groups = judge_groups(
+                    result.model,
+                    source.triplets,
+                    source.groups,
+                    folds=wanted.n_folds,
+                    random_state=wanted.seed,
+                    tell=tell,
+                )
+                records["groups"] = describe_groups(groups, wanted.groups)
         if wanted.halves is not None:
-            found = split_half(
-                model._settled(),
-                source.triplets,
-                n_splits=wanted.halves,
-                by=wanted.halves_by,
-                random_state=wanted.seed,
-                tell=tell,
-            )
-            records["split_half"] = found.as_dict()
+            with _kept_going("halves", result.warnings):
+                found = split_half(
+                    result.model._settled(),
+                    source.triplets,
+                    n_splits=wanted.halves,
+                    by=wanted.halves_by,
+                    random_state=wanted.seed,
+                    tell=tell,
+                )
+                records["split_half"] = found.as_dict()
     return Further(records, groups, wanted.folds)
+
+
+@contextmanager
+def _kept_going(what: str, warned: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        warned.append(f"{what} could not be judged: {shell.told(error)}")

@@ -195,7 +195,7 @@ def _probabilities(embedding: Path, ids: Any, triplets: Any) -> dict[str, float 
     try:
         model = load(embedding.parent)
     except ValueError as error:
-        shell.say(f"note: no probabilities are known: {error}", quiet=False)
+        shell.say(f"note: no probabilities are known: {shell.told(error)}", quiet=False)
         return unknown
     if not hasattr(model, "predict_proba"):
         return unknown
@@ -348,9 +348,9 @@ def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any
             raise ValueError(f"they are not to be trusted: {doubt}. --ellipses draws them still")
     except (AttributeError, ValueError) as error:
         if required:
-            raise shell.CommandError(f"--ellipses: {error}", shell.UNREADABLE) from None
+            raise shell.CommandError(f"--ellipses: {shell.told(error)}", shell.UNREADABLE) from None
         if isinstance(error, ValueError) and (embedding.parent / "covariance.npy").exists():
-            shell.say(f"note: no ellipses are drawn: {error}", quiet)
+            shell.say(f"note: no ellipses are drawn: {shell.told(error)}", quiet)
         return None
     return covariance
 
@@ -379,4 +379,4 @@ def _read(path: Path) -> Any:
     try:
         return read_map(path)
     except ValueError as error:
-        raise shell.CommandError(str(error), shell.UNREADABLE) from None
+        raise shell.CommandError(shell.told(error), shell.UNREADABLE) from None

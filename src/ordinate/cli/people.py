@@ -24,7 +24,8 @@ def without_guessers(
     if told is None:
         note = "nobody was left out: no participant is found to answer no better than chance"
         return source._replace(notes=[*source.notes, note]), people
-    kept = people.without_chance(source.triplets)
+    beyond = people.beyond_chance(source.triplets)
+    kept = source.triplets[beyond]
     d = estimator.n_components
     found = problems(kept, source.notes, d if isinstance(d, int) else DIMENSIONS)
     return source._replace(
@@ -32,6 +33,7 @@ def without_guessers(
         notes=[*source.notes, told.what],
         problems=ranked([told, *found]),
         summary=kept.summarise(),
+        groups=None if source.groups is None else source.groups[beyond],
     ), people
 
 
@@ -46,7 +48,7 @@ def differences(result: Any, source: "Checked", seed: int, tell: Callable[[str],
     try:
         found = individual_differences(result.model, source.triplets, random_state=seed)
     except ValueError as error:  # too few participants or dimensions: no reason to lose a map
-        result.warnings.append(f"no individual differences: {error}")
+        result.warnings.append(f"no individual differences: {shell.told(error)}")
         return None
     if found.helps:
         own = dict(zip(map(str, found.participant), found.weights.tolist(), strict=True))

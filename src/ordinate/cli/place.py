@@ -130,7 +130,7 @@ def _load(folder: Path) -> Any:
     try:
         model: Embedder = load(folder)
     except ValueError as error:
-        raise shell.CommandError(str(error), shell.UNREADABLE) from None
+        raise shell.CommandError(shell.told(error), shell.UNREADABLE) from None
     if not hasattr(model, "place"):
         raise shell.CommandError(
             f"{folder} was made by {type(model).__name__}, which places no further items: fit the "

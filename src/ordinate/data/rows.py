@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.checks import check_integers, check_whole
+from ordinate._base.messages import Either, Message
 from ordinate._base.threads import blocks, n_threads, run
 from ordinate.kernels import backends
 
@@ -73,9 +74,16 @@ def count_items(largest: int, n_rows: int) -> int:
     """Return the number of items if ids reach ``largest``, or raise if that makes no sense."""
     if are_labels(largest, n_rows):
         raise ValueError(
-            f"ids reach {largest:,} in {n_rows:,} rows, so that almost all items would be in no "
-            "row: pass labels with Triplets.from_columns(anchor, near, far), or n_items if this "
-            "is what you mean"
+            Message(
+                f"ids reach {largest:,} in {n_rows:,} rows, so that almost all items would be in "
+                "no row: ",
+                Either(
+                    "pass labels with Triplets.from_columns(anchor, near, far), or n_items if this "
+                    "is what you mean",
+                    "if these are labels, write them to a CSV file with the columns anchor, near "
+                    "and far",
+                ),
+            )
         )
     return largest + 1
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate._base.checks import check_choice, check_length, check_responses, check_weights
+from ordinate._base.messages import Either, Message, Option
 from ordinate.data.columns import COLUMNS, EXTRAS, is_table, joined, of_frame
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.labels import encode, label_array
@@ -289,7 +290,17 @@ class Triplets:
         if column is not None:
             return numbered(column)
         if by == "participant":
-            raise ValueError("by='participant' needs triplets that say who answered; these do not")
+            raise ValueError(
+                Message(
+                    Option("by", "participant"),
+                    " needs triplets that say who answered, and these do not: name the column "
+                    "that does, as in ",
+                    Either(
+                        "participant=... of Triplets, or columns={'participant': ...} of a file",
+                        "--columns participant=...",
+                    ),
+                )
+            )
         return np.arange(len(self))
 
     def split(

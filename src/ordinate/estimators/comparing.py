@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import is_table
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.saving import MAP, MODEL, load
@@ -79,7 +80,9 @@ def compare(
     True
     """
     if answers is None:
-        return compare_maps(as_map(first), as_map(second))
+        maps = as_map(first), as_map(second)
+        _warn_of_doubt(*maps)
+        return compare_maps(*maps)
     if len(answers) != 2:
         raise ValueError(f"answers must be two sets, one for each map; got {len(answers)}")
     fitted_by = estimator if estimator is not None else _model_of(first)
@@ -104,7 +107,7 @@ def as_map(given: Any) -> Map:
         return given
     if isinstance(given, Embedder):
         check_is_fitted(given, "embedding_")
-        return Map(given.items_.tolist(), given.embedding_, _covariance(given))
+        return Map(given.items_.tolist(), given.embedding_, *_covariance(given))
     if isinstance(given, (str, os.PathLike)):
         return _of_path(Path(given))
     if is_table(given):
@@ -138,8 +141,9 @@ def _of_path(path: Path) -> Map:
         try:
             model = load(_folder(path))
         except ValueError as error:
-            warnings.warn(f"the model beside {path} is not used: {error}", UserWarning, 2)
-    return Map(table.labels, table.points, None if model is None else _covariance(model))
+            told = Message(f"the model beside {path} is not used: ", message_of(error))
+            warnings.warn(UserWarning(told), stacklevel=2)
+    return Map(table.labels, table.points, *_covariance(model))
 
 
 def _of_table(table: Any) -> Map:
@@ -165,17 +169,24 @@ def _array(points: Any, n: int | None = None) -> np.ndarray:
     return X
 
 
-def _covariance(model: Embedder) -> np.ndarray | None:
-    """Return the covariances of a model; None where it has none."""
+def _covariance(model: Embedder | None) -> tuple[np.ndarray | None, str | None]:
+    """Return the covariances of a model, None where it has none, and what makes them doubtful."""
     found = getattr(model, "covariance_", None)
     if found is None:
-        return None
-    doubt = getattr(model, "covariance_doubt_", None)
-    if doubt is not None:
-        warnings.warn(
-            f"what is said of chance is not to be trusted: {doubt}. Give the answers, too: dealt "
-            "anew, they tell exactly",
-            UserWarning,
-            stacklevel=3,
-        )
-    return np.asarray(found, dtype=float)
+        return None, None
+    return np.asarray(found, dtype=float), getattr(model, "covariance_doubt_", None)
+
+
+def _warn_of_doubt(first: Map, second: Map) -> None:
+    """Say which map's covariances are doubtful, where both have some, so that chance is told."""
+    if first.covariance is None or second.covariance is None:
+        return
+    for which, doubt in (("first", first.doubt), ("second", second.doubt)):
+        if doubt is not None:
+            told = Message(
+                f"what is said of chance is not to be trusted: of the {which} map, {doubt}. Give "
+                "the ",
+                Option("answers", ...),
+                " too: dealt anew, they tell exactly",
+            )
+            warnings.warn(UserWarning(told), stacklevel=3)

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import beside, on_host
+from ordinate._base.messages import Either, Message
 from ordinate.algorithms.covariance import covariances, honest_scale
 from ordinate.data.numbering import distinct
 from ordinate.data.simulate import pair_distances
@@ -83,12 +84,24 @@ class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
         return np.where(np.isnan(first), 0.5, first)
 
 
+def no_probabilities(estimator: Any) -> Message:
+    """Say what an estimator lacks, and which have it."""
+    return Message(
+        f"{type(estimator).__name__} gives no probabilities: take ",
+        Either(
+            "OrdinalEmbedding, PowerEmbedding, STE, TSTE or CKL",
+            "a map by --method ordinal, ste, tste or ckl",
+        ),
+    )
+
+
 def check_likelihood(estimator: Any) -> LikelihoodEmbedder:
     """Return an estimator that can judge participants, or raise."""
     if not isinstance(estimator, LikelihoodEmbedder):
         raise ValueError(
-            "participants are judged by how likely their answers are, so that estimator must be "
-            "one with probabilities: OrdinalEmbedding, STE, TSTE, CKL or PowerEmbedding; got "
-            f"{estimator!r}"
+            Message(
+                "participants are judged by how likely their answers are, and ",
+                no_probabilities(estimator),
+            )
         )
     return estimator

@@ -247,7 +247,7 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
                 UserWarning,
                 stacklevel=3,
             )
-        if not np.nanmax(np.abs(self.embedding_)) > ONE_PLACE:
+        elif not np.nanmax(np.abs(self.embedding_)) > ONE_PLACE:
             warnings.warn(
                 "all items are in one place: the answers contradict each other, and nothing can "
                 "be told about where the items lie",

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate._base import progress
 from ordinate._base.arrays import beside, on_host
 from ordinate._base.checks import check_callback, check_number, random_generator
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Either, Message, Option
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, judge_dimensions
 from ordinate.algorithms.optimise import Step
@@ -373,8 +373,12 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         groups = triplets.groups("answer")
         if groups.max() + 1 < FOLDS:
             raise ValueError(
-                f"{int(groups.max()) + 1} answers cannot choose what makes a map: {FOLDS} are the "
-                "least, and some hundreds are better; STE needs no choice"
+                Message(
+                    f"{int(groups.max()) + 1} answers cannot choose what makes a map: {FOLDS} are "
+                    "the least, and some hundreds are better; ",
+                    Either("STE", "--method ste"),
+                    " needs no choice",
+                )
             )
         fold = shuffled_folds(groups, np.full(FOLDS, 1 / FOLDS), generator)
         n_parts = int(np.clip(SEVERAL // len(triplets), 1, FOLDS))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ordinate import __version__
+from ordinate._base.messages import Either, Message
 from ordinate._base.writing import whole_file, whole_folder, write_json
 from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.estimators.base import Embedder
@@ -128,7 +129,10 @@ def load(folder: str | os.PathLike) -> Embedder:
         record = json.loads((folder / MODEL).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(
-            f"{folder} holds no {MODEL}: give a folder of model.save or of `ordinate fit`"
+            Message(
+                f"{folder} holds no {MODEL}: give a folder ",
+                Either("of model.save or of `ordinate fit`", "that `ordinate fit` wrote"),
+            )
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / MODEL} cannot be read: {error}") from None

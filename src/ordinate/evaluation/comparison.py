@@ -30,11 +30,15 @@ BY_COVARIANCES, BY_ANSWERS = "covariances", "answers"
 
 
 class Map(NamedTuple):
-    """A map: labels, coordinates (n, d) and, where known, covariances (n, d, d)."""
+    """A map: labels, coordinates (n, d) and, where known, covariances (n, d, d).
+
+    ``doubt`` says why the covariances are not to be trusted, if there is a reason.
+    """
 
     items: Sequence[Any] | np.ndarray
     points: np.ndarray
     covariance: np.ndarray | None = None
+    doubt: str | None = None
 
 
 class Comparison(NamedTuple):
@@ -200,7 +204,8 @@ def _shared(first: Map, second: Map) -> tuple[np.ndarray, np.ndarray, np.ndarray
     least = d[0] + 2  # fewer can be laid onto each other whatever they are
     if len(items) < least:
         raise ValueError(
-            f"the maps share {len(items):,} items by their labels, and {least} are the least: the "
+            f"the maps share {len(items):,} item{'s' * (len(items) != 1)} by their labels, and "
+            f"{least} are the least: the "
             f"first has {some(labels[0], 3)}, the second {some(labels[1], 3)}"
         )
     return items, own, other, only[0], only[1]

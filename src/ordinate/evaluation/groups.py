@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ordinate._base.checks import check_choice, check_length, check_whole, random_generator
-from ordinate._base.messages import Message, Option, some
+from ordinate._base.messages import Either, Message, Option, some
 from ordinate.data.labels import encode
 from ordinate.data.numbering import numbered
 from ordinate.data.triplets import Triplets
@@ -191,8 +191,11 @@ def check_probabilities(estimator: "Embedder") -> None:
     """Raise if an estimator does not tell how likely answers are."""
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(
-            f"groups are compared by how likely their answers are, and {type(estimator).__name__} "
-            "gives no probabilities: take another method, such as STE"
+            Message(
+                "groups are compared by how likely their answers are, and "
+                f"{type(estimator).__name__} gives no probabilities: take another method, such as ",
+                Either("STE", "--method ste"),
+            )
         )
 
 
@@ -256,8 +259,9 @@ def _codes(data: Triplets, groups: Any) -> tuple[list, np.ndarray]:
     if without.all():
         raise ValueError("no row names a group")
     if without.any():
+        n = int(without.sum())
         warnings.warn(
-            f"{without.sum():,} of {len(data):,} triplets name no group: they are in the common "
+            f"{n:,} of {len(data):,} triplets name{'s' * (n == 1)} no group, and shape the common "
             "map alone",
             UserWarning,
             stacklevel=3,
@@ -298,20 +302,22 @@ def _large_enough(
     least = [max(LEAST, n * d) for n in n_items]
     enough = [g for g in range(len(names)) if n_answers[g] >= least[g]]
     skipped = {names[g]: n_answers[g] for g in range(len(names)) if g not in enough}
+    if not enough:
+        n = len(names)
+        raise ValueError(
+            f"{f'none of the {n:,} groups has' if n > 1 else 'the one group has not'} enough "
+            f"answers for a map: at least {LEAST} are needed, and one for each coordinate; "
+            f"{'the largest' if n > 1 else 'it'} has {max(n_answers):,}"
+        )
     if skipped:
         told = some([f"{name} ({n:,})" for name, n in skipped.items()])
+        one = len(skipped) == 1
         warnings.warn(
-            f"{len(skipped):,} of {len(names):,} groups have fewer than {LEAST} answers, or fewer "
-            f"than coordinates to find, and get no map: {told}",
+            f"{len(skipped):,} of {len(names):,} groups {'has' if one else 'have'} fewer than "
+            f"{LEAST} answers, or fewer than coordinates to find, and {'gets' if one else 'get'} "
+            f"no map: {told}",
             UserWarning,
             stacklevel=3,
-        )
-    if not enough:
-        raise ValueError(
-            Message(
-                f"none of the {len(names):,} groups has enough answers for a map: at least {LEAST} "
-                f"are needed, and one for each coordinate; the largest has {max(n_answers):,}"
-            )
         )
     return enough, skipped
 

@@ -50,10 +50,13 @@ class SplitHalf(NamedTuple):
     @property
     def sentence(self) -> str:
         """What was found, in words."""
+        expected = f"a correlation of {self.reliability:.3f} is expected (Spearman-Brown)"
+        if not np.isfinite(self.reliability):
+            expected = "nothing can be expected, as halves do not agree"
         return Message(
             f"Distances in maps of two halves of the {self.by}s correlate "
             f"{_range(self.correlation)}; the maps are {_range(self.error, '.1%')} apart. "
-            f"Expected of two maps of all answers: {self.reliability:.3f} (Spearman-Brown)"
+            f"Of two maps of all answers {expected}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -128,8 +131,10 @@ def split_half(
         found.append((*alike, int(placed.sum())))
     correlation, error, n_items = map(np.array, zip(*found, strict=True))
     if n_items.min() < data.n_items:
+        low, high = n_items.min(), n_items.max()
+        placed = f"{low:,} to {high:,}" if high > low else f"{low:,}"
         warnings.warn(
-            f"halves place {n_items.min():,} to {n_items.max():,} of {data.n_items:,} items: the "
+            f"halves place {placed} of {data.n_items:,} items: the "
             "others are in too few answers, and were left out",
             UserWarning,
             stacklevel=2,
@@ -165,6 +170,10 @@ def _range(values: np.ndarray, form: str = ".3f") -> str:
 
     >>> _range(np.array([0.91, 0.93]))
     '0.920 (0.910 to 0.930 in 2 splits)'
+    >>> _range(np.array([0.91]))
+    '0.910 (in one split)'
     """
+    if len(values) == 1:
+        return f"{format(values[0], form)} (in one split)"
     low, mean, high = (format(value, form) for value in (values.min(), values.mean(), values.max()))
-    return f"{mean} ({low} to {high} in {len(values)} split{'s' * (len(values) > 1)})"
+    return f"{mean} ({low} to {high} in {len(values)} splits)"

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MOST = 300  # items whose ellipses are drawn unasked: more of them hide each other
 MOST_DIMENSIONS = 2  # of a map whose ellipses are drawn unasked
+TRUE_PLACES = "the true places"  # what ellipses hold
 WIDEST = 0.2  # share of the map that the marks of outermost items may add to it on each side
 FILL, EDGE = 0.12, 0.40  # opacity
 FEW = 3  # ellipses over each other that are filled no paler
@@ -83,12 +84,22 @@ def extent(
     )
 
 
-def meaning(covariance: np.ndarray | None) -> str:
+def n_beyond(points: np.ndarray, covariance: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
+    """Count the marks of a panel that reach beyond what it shows, from low to high."""
+    reach = (REACH if points.shape[1] > 1 else WIDE) * standard_errors(covariance)
+    return int(((points - reach < low) | (points + reach > high)).any(axis=1).sum())
+
+
+def marks(covariance: np.ndarray | None) -> str:
+    """What the marks are called."""
+    return "bars" if covariance is not None and covariance.shape[1] == 1 else "ellipses"
+
+
+def meaning(covariance: np.ndarray | None, hold: str = TRUE_PLACES) -> str:
     """Say what the marks are, for a caption; nothing where there are none."""
     if covariance is None:
         return ""
-    marks = "Bars" if covariance.shape[1] == 1 else "Ellipses"
-    return f"{marks} hold the true places, each with {LEVEL:.0%} confidence."
+    return f"{marks(covariance).capitalize()} hold {hold}, each with {LEVEL:.0%} confidence."
 
 
 def fill_of(points: np.ndarray, covariance: np.ndarray) -> float:
@@ -134,6 +145,8 @@ def draw_ellipses(
     for rows, colour, _ in styles:
         colours = np.broadcast_to(to_rgba_array(colour), (len(rows), 4))[known[rows]]
         shown, fill, edge = rows[known[rows]], colours.copy(), colours.copy()
+        if not len(shown):
+            continue
         fill[:, 3], edge[:, 3] = opacity, EDGE
         style = {"facecolors": fill, "edgecolors": edge, "linewidths": 0.4, "zorder": 0.3}
         add_ellipses(axes, xy[shown], covariance[shown], **style)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ordinate.evaluation.uncertainty import standard_errors
-from ordinate.figures.error_marks import WIDE, draw_bars, extent
+from ordinate.figures.error_marks import WIDE, draw_bars, n_beyond
 from ordinate.figures.line_layout import LineLayout, lay_out
 from ordinate.figures.panels import (
     FRAME,
@@ -41,6 +41,11 @@ class Line(NamedTuple):
     slant: float  # height of the part where lines lead from items to stems
     side: float  # of thumbnails
     scale: float  # points of paper for a unit of the map
+    zero: float  # where the coordinate 0 is
+
+    def at(self, values: np.ndarray) -> np.ndarray:
+        """Places of coordinates along the line."""
+        return self.zero + self.scale * values
 
     @property
     def height(self) -> float:
@@ -60,15 +65,16 @@ def line_of(figure: "Figure", scene: Scene, width: float) -> Line:
     row_height = max(1.25 * font, side + 1)
     margin = max(2 * scene.radius, 0.5 * font)
     longest = float(np.nanmedian(flags)) if not np.isnan(flags).all() else margin
-    low, high = (float(end[0]) for end in extent(scene.X, scene.covariance, (0,)))
+    low, high = (float(end[0]) for end in scene.extent((0,)))
     scale = (width - margin - longest) / (high - low or 1.0)
-    x = margin + scale * (values - low)
+    zero = margin - scale * low
+    x = zero + scale * values
     most_rows = int((TALLEST * MM / POINT / 2 - MOST_SLANT * font) / row_height)
     layout = lay_out(x, flags, width, row_height, most_rows, every=scene.every_label)
     apart = np.abs(layout.stems - x)
     farthest = 0.0 if np.isnan(apart).all() else float(np.nanmax(apart))
     slant = float(np.clip(0.3 * farthest, 1.2 * font, MOST_SLANT * font))
-    return Line(x, labels, layout, row_height, slant, side, scale)
+    return Line(x, labels, layout, row_height, slant, side, scale, zero)
 
 
 def draw_line(figure: "Figure", scene: Scene, box: Box) -> LeftOut:
@@ -83,7 +89,10 @@ def draw_line(figure: "Figure", scene: Scene, box: Box) -> LeftOut:
     everywhere = np.arange(len(line.x))
     bare = replace(scene, images={})  # thumbnails stand by the labels instead
     draw_markers(axes, bare, np.column_stack([line.x, np.zeros(len(line.x))]), everywhere)
+    cut = 0
     if scene.covariance is not None:
+        at, C = line.x[:, None], line.scale**2 * scene.covariance
+        cut = n_beyond(at, C, np.zeros(1), np.array([width]))
         reach = WIDE * line.scale * standard_errors(scene.covariance)[:, 0]
         draw_bars(axes, line.x, reach, styles(scene))
     edges = frame_colours(scene)
@@ -103,7 +112,7 @@ def draw_line(figure: "Figure", scene: Scene, box: Box) -> LeftOut:
     shown = line.layout.rows != 0
     named = np.array([bool(label.strip()) for label in line.labels] or [False] * len(shown))
     pictured = np.isin(everywhere, list(scene.images))
-    return LeftOut(int((named & ~shown).sum()), int((pictured & ~shown).sum()))
+    return LeftOut(int((named & ~shown).sum()), int((pictured & ~shown).sum()), cut)
 
 
 def _cut(label: str, most: int) -> str:

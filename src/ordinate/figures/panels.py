@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ordinate.figures.drawing import COLOURS, GREY, MARKERS, OTHER, Column, clear_white, thumbnail
-from ordinate.figures.error_marks import draw_ellipses, extent
+from ordinate.figures.error_marks import TRUE_PLACES, draw_ellipses, extent, n_beyond
 from ordinate.figures.label_placement import leader_ends, needs_leader, place_labels
 from ordinate.figures.picture_placement import place_pictures
 
@@ -39,8 +39,18 @@ class Scene:
     image_alpha: float = 1.0
     keep_white: bool = False
     covariance: np.ndarray | None = None  # (n, d, d), where ellipses are drawn
+    ellipses_hold: str = TRUE_PLACES
+    around: np.ndarray | None = None  # (k, d), further places that panels have room for
     not_shown: list[str] = field(default_factory=list)
     thumbnails: dict[tuple[int, int], Any] = field(default_factory=dict)
+
+    def extent(self, dims: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest coordinates of what panels of these dimensions show."""
+        low, high = extent(self.X, self.covariance, dims)
+        if self.around is None:
+            return low, high
+        further = self.around[:, dims]
+        return np.fmin(low, np.nanmin(further, axis=0)), np.fmax(high, np.nanmax(further, axis=0))
 
     def picture(self, row: int, side: float) -> np.ndarray:
         """Return the thumbnail of an item, `side` points wide or high, as (height, width, 4)."""
@@ -58,6 +68,7 @@ class LeftOut(NamedTuple):
 
     labels: int = 0
     pictures: int = 0
+    whole_marks: int = 0  # ellipses, or bars, that reach beyond the frame
 
 
 def draw_panel(figure: "Figure", scene: Scene, dims: tuple[int, ...], box: Box) -> LeftOut:
@@ -70,7 +81,11 @@ def draw_panel(figure: "Figure", scene: Scene, dims: tuple[int, ...], box: Box) 
     middles[without], radii[without] = at[without], scene.radius
     n_pictures = len(xy) - int(without.sum())
     n_labels = 0 if scene.labels is None else _draw_labels(figure, axes, scene, xy, middles, radii)
-    return LeftOut(n_labels, len(scene.images) - n_pictures)
+    cut = 0
+    if scene.covariance is not None and len(dims) == 2:
+        limits = np.array([axes.get_xlim(), axes.get_ylim()]).T
+        cut = n_beyond(xy, scene.covariance[:, dims][:, :, dims], *limits)
+    return LeftOut(n_labels, len(scene.images) - n_pictures, cut)
 
 
 def style_of(code: int, column: Column) -> tuple[str, str]:
@@ -160,7 +175,7 @@ def _plane(
     xy = scene.X[:, dims]
     size = np.array(box[2:]) * figure.get_size_inches() * 72
     room = size - 2 * margins(figure, scene, size[0])
-    low, high = extent(scene.X, scene.covariance, dims)
+    low, high = scene.extent(dims)
     middle, span = (high + low) / 2, high - low
     scale = float((span / room).max()) or 1.0
     half = scale * size / 2

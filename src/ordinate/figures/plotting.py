@@ -9,9 +9,10 @@ import numpy as np
 
 from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option, some
+from ordinate.figures.captions import all_of, in_words, wrap
 from ordinate.figures.colour_keys import colour_bar, legend
 from ordinate.figures.drawing import Column, check_map, match_images, read_column
-from ordinate.figures.error_marks import extent, find_covariance, meaning
+from ordinate.figures.error_marks import TRUE_PLACES, find_covariance
 from ordinate.figures.figure_files import save
 from ordinate.figures.fonts import families_for, no_glyph_warnings, printable
 from ordinate.figures.line_panel import draw_line, line_of
@@ -59,6 +60,7 @@ def plot_map(
     keep_white: bool = False,
     ellipses: bool | None = None,
     covariance: Any = None,
+    ellipses_hold: str = TRUE_PLACES,
 ) -> "Figure":
     """Draw a map of items.
 
@@ -104,7 +106,10 @@ def plot_map(
         confidence, a bar on a line. By default of maps of one or two dimensions and at most 300
         items, where covariances are known and can be trusted.
     covariance : array-like, shape (n, d, d), optional
-        Of each item's coordinates; by default that of the estimator or bootstrap.
+        Of each item's coordinates; by default that of the estimator or bootstrap. Items whose
+        covariance is NaN have no ellipse.
+    ellipses_hold : str
+        What is in the ellipses with 95 % confidence, for the caption.
 
     Returns
     -------
@@ -128,7 +133,7 @@ def plot_map(
     X, own, placed = check_map(points, labels)
     check_drawing(show_labels, image_size, image_alpha)
     C = find_covariance(points, covariance, X.shape, ellipses)
-    rows, wide = np.flatnonzero(placed), _millimetres(width)
+    rows, wide = np.flatnonzero(placed), millimetres(width)
     here = None if own is None else [own[row] for row in rows]
     named = None if own is None else display_names(own, names)[0]
     called = None if named is None else [named[row] for row in rows]
@@ -146,6 +151,7 @@ def plot_map(
         image_alpha=image_alpha,
         keep_white=keep_white,
         covariance=None if C is None else C[rows],
+        ellipses_hold=ellipses_hold,
         not_shown=_not_shown(X, placed) + not_chosen,
     )
     below, above = printable(caption or ""), printable(title or "")
@@ -174,7 +180,7 @@ def check_drawing(
         )
 
 
-def _millimetres(width: str | float) -> float:
+def millimetres(width: str | float) -> float:
     if isinstance(width, str):
         check_choice("width", width, WIDTHS)
         return WIDTHS[width]
@@ -276,7 +282,7 @@ def _draw(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    panels = _panels(scene.X.shape[1])
+    panels = panels_of(scene.X.shape[1])
     columns = min(len(panels), 2)
     n_rows = -(-len(panels) // columns)
     inches = width * MM
@@ -284,12 +290,11 @@ def _draw(
     FigureCanvasAgg(figure)
     edge = 1.2 * MM
     panel_width = (inches - edge * (columns + 1)) / columns
-    panel_height = _panel_height(figure, scene, panel_width)
-    n = len(scene.X) * with_note
-    expected = LeftOut(n * (scene.labels is not None), min(n, len(scene.images)))
-    below = _below(figure, scene, _words(scene, caption, expected), inches)
+    panel_height = height_of_panel(figure, scene, panel_width)
+    expected = all_of(scene) if with_note else LeftOut()
+    below = _below(figure, scene, in_words(scene, caption, expected), inches)
     # Bold letters are a tenth wider.
-    heading = _wrap(figure, title, 1.1 * (scene.font_size + 2), 72 * inches - 8)
+    heading = wrap(figure, title, 1.1 * (scene.font_size + 2), 72 * inches - 8)
     head = (heading.count("\n") + 1) * 1.3 * (scene.font_size + 2) * POINT if heading else 0.0
     names = (scene.font_size + 3) * POINT if len(panels) > 1 else 0.0
     foot = sum(height for _, height in below)
@@ -310,40 +315,12 @@ def _draw(
         else:
             left_out = LeftOut(*map(max, left_out, draw_panel(figure, scene, dims, box)))
     if with_note:
-        words = _words(scene, caption, left_out)
-        below[-1][0].set(text=_wrap(figure, words, scene.font_size + 0.5, 72 * inches - 8))
+        words = in_words(scene, caption, left_out)
+        below[-1][0].set(text=wrap(figure, words, scene.font_size + 0.5, 72 * inches - 8))
     return figure, left_out
 
 
-def _words(scene: Scene, caption: str, left_out: LeftOut) -> str:
-    """The caption, and what the figure does not show."""
-    missing = list(scene.not_shown)
-    upto, each = ("up to ", " of a panel") if scene.X.shape[1] > 2 else ("", "")
-    totals = LeftOut(len(scene.X), len(scene.images))
-    for what, count, total in zip(LeftOut._fields, left_out, totals, strict=True):
-        if count:
-            missing.append(f"{upto}{count:,} of {total:,} {what}{each} (no room)")
-    note = f"Not shown: {', '.join(missing)}." if missing else ""
-    return " ".join(part for part in (caption, meaning(scene.covariance), note) if part)
-
-
-def _wrap(figure: "Figure", text: str, font_size: float, width: float) -> str:
-    """Break a text into lines of at most `width` points, by the measured widths of its words."""
-    done = []
-    for paragraph in text.split("\n"):
-        lines, used = [""], 0.0
-        for word in paragraph.split():
-            wide = float(text_sizes(figure, [word], font_size)[0, 0])
-            if used + wide > width and used > 0:
-                lines.append("")
-                used = 0.0
-            lines[-1] += f"{word} "
-            used += wide + 0.3 * font_size  # the space, which a text does not count
-        done += [line.rstrip() for line in lines]
-    return "\n".join(done)
-
-
-def _panels(d: int) -> list[tuple[int, ...]]:
+def panels_of(d: int) -> list[tuple[int, ...]]:
     if d <= 2:
         return [tuple(range(d))]
     shown = range(min(d, MOST_DIMENSIONS))
@@ -351,14 +328,14 @@ def _panels(d: int) -> list[tuple[int, ...]]:
     return [(0, 1, 2), *pairs] if d == 3 else pairs
 
 
-def _panel_height(figure: "Figure", scene: Scene, width: float) -> float:
+def height_of_panel(figure: "Figure", scene: Scene, width: float) -> float:
     """A map is as high as its points ask for; a line as high as its labels."""
     d = scene.X.shape[1]
     if d == 1:
         return line_of(figure, scene, width / POINT).height * POINT
     if d > 2:
         return 0.9 * width
-    low, high = extent(scene.X, scene.covariance, (0, 1))
+    low, high = scene.extent((0, 1))
     span = high - low
     ratio = span[1] / span[0] if span[0] > 0 else 1.0
     beside, above = margins(figure, scene, width / POINT) * POINT
@@ -383,7 +360,7 @@ def _below(
         below.append((colour_bar(figure, scene, scene.column), (2.6 * scene.font_size + 9) * POINT))
     if words:
         style = {"size": scene.font_size + 0.5, "linespacing": 1.3, "parse_math": False}
-        lines = _wrap(figure, words, scene.font_size + 0.5, 72 * inches - 8)
+        lines = wrap(figure, words, scene.font_size + 0.5, 72 * inches - 8)
         text = figure.text(0, 0, lines, color=INK, va="top", **style)
         tall = (lines.count("\n") + 1) * 1.3 * (scene.font_size + 0.5) + 4
         below.append((text, tall * POINT))

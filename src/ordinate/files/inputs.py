@@ -235,6 +235,7 @@ def beyond_labels(data: Any, items: np.ndarray) -> Grown:
             )
         labels = own_labels = items if len(own) == n else own
         codes = own
+        _warn_of_ids(items, stacklevel=4)
     else:
         own_labels = triplets.items
         codes = places(own_labels.tolist(), items.tolist())
@@ -252,6 +253,18 @@ def beyond_labels(data: Any, items: np.ndarray) -> Grown:
         weight=triplets.weight,
     )
     return Grown(grown, own_labels, codes)
+
+
+def _warn_of_ids(items: np.ndarray, stacklevel: int) -> None:
+    """Say what ids are taken for, where the map has labels: they may have been meant as such."""
+    if not np.array_equal(items, np.arange(len(items))):
+        warnings.warn(
+            f"these rows have no labels, and the map's {len(items):,} items have: they are taken "
+            f"for positions, so that 0 is {some(items[:1])}. Labels can be given as "
+            "Triplets.from_columns(anchor, near, far)",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _of_path(

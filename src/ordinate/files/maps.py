@@ -182,7 +182,9 @@ def read_map(path: str | os.PathLike) -> MapFile:
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
     except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(f"{path} is not a map: {str(error).splitlines()[0]}") from None
+        what = str(error).splitlines()[0]
+        hint = ". Save it as UTF-8" if "invalid UTF8" in what else ""
+        raise ValueError(f"{path} is not a map: {what}{hint}") from None
     found = [n for n in table.column_names if re.fullmatch(rf"{DIMENSION}[0-9]+", n)]
     names = [f"{DIMENSION}{k}" for k in range(1, len(found) + 1)]
     each_once = len({*table.column_names}) == table.num_columns and {*names} == {*found}

@@ -1,16 +1,21 @@
 """The folders that a fit of groups leaves: one for each group, a table and a figure of all."""
 
 import re
+import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ordinate._base import progress
+from ordinate._base.messages import Message, message_of
+from ordinate._base.writing import DiskFullError, whole_folder
 from ordinate.data.advice import problems
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.analysis import analyse
 from ordinate.evaluation.groups import Group, Groups
-from ordinate.figures.comparing import plot_groups
 from ordinate.figures.figure_files import save_both
+from ordinate.figures.grouping import plot_groups
 from ordinate.files.maps import as_text, write_table
 from ordinate.study.run_folder import Appearance, Story, write_run
 
@@ -45,17 +50,33 @@ def write_groups(
     *,
     folds: int | None = None,
     defuse: bool = False,
-) -> None:
-    """Write the table, the figure, and a folder as of any fit for each group."""
-    record = story.more["groups"]
-    _write_table(folder / TABLE, record["table"], defuse)
+) -> list[str]:
+    """Write the table, the figure, and a folder as of any fit for each group.
+
+    What fails costs nothing else: what a full disk kept from being written is returned, and all
+    else that went wrong is a warning.
+    """
+    rows = story.more["groups"]["table"]
     labels = None if appearance.names is None else [str(name) for name in appearance.names]
-    save_both(plot_groups(found, labels=labels), folder / FIGURE)
-    for group, row in zip(found.groups, record["table"], strict=False):
-        tell(f"group {group.name}")
-        _write_group(
-            folder / row["folder"], group, found, triplets, story, appearance, folds, defuse
-        )
+    parts: dict[str, Callable[[], None]] = {
+        "table of groups": lambda: _write_table(folder / TABLE, rows, defuse),
+        "figure of groups": lambda: save_both(plot_groups(found, labels=labels), folder / FIGURE),
+    }
+    for group, row in zip(found.groups, rows, strict=False):
+        own = folder / row["folder"], group, found, triplets, story, appearance, folds, defuse
+        parts[f"group {group.name}"] = partial(_write_group, *own)
+    progress.expect(len(parts))
+    unwritten = []
+    for what, write in parts.items():
+        tell(what)
+        try:
+            write()
+        except DiskFullError:
+            unwritten.append(what)
+        except Exception as error:  # no map of all answers is lost to one of some
+            told = f"the {what} could not be written: {type(error).__name__}: "
+            warnings.warn(UserWarning(Message(told, message_of(error))), stacklevel=2)
+    return unwritten
 
 
 def _write_group(
@@ -80,8 +101,12 @@ def _write_group(
         seconds={},
         more={},
     )
-    folder.mkdir(parents=True)
-    write_run(folder, analyse(estimator, own, folds=folds), told, appearance, defuse=defuse)
+    with whole_folder(folder) as whole:
+        _, unwritten = write_run(
+            whole, analyse(estimator, own, folds=folds), told, appearance, defuse=defuse
+        )
+    if unwritten:
+        raise DiskFullError(f"the {' and the '.join(unwritten)} could not be written")
 
 
 def folder_names(names: list[Any]) -> list[str]:
