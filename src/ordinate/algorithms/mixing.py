@@ -9,20 +9,21 @@ from ordinate.kernels.noise import Noise
 from ordinate.passes import ColumnStore
 
 SAMPLE = 16  # comparisons per item in the sample
-MIXING = 0.85  # contraction on it below which opponents are met at random
+MIXING = 0.85  # contraction on it below which opponents are met at random, by and large
+SURELY = 0.65  # contraction below which a gradient tells the error; with random opponents it is 0.5
 SLOW = 0.9  # contraction that must not go unnoticed
 
 
 def well_mixed(
     sample: ColumnStore, scores: np.ndarray, noise: Noise
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Per column, whether items meet opponents at random, and whether a sample shows it.
+    """Per column, whether items meet opponents at random, by and large, and whether surely.
 
-    With fewer comparisons per item than can show it they are taken to.
+    With fewer comparisons per item than can show it they are taken to, but not surely.
     """
     few = 2 * sample.sizes < SAMPLE / 2 * sample.n_items
-    shown = ~few & (contraction(sample, cast(scores, "float32"), noise) < MIXING)
-    return few | shown, shown
+    found = contraction(sample, cast(scores, "float32"), noise)
+    return few | (found < MIXING), ~few & (found < SURELY)
 
 
 def contraction(columns: ColumnStore, theta: np.ndarray, noise: Noise) -> np.ndarray:
@@ -33,8 +34,8 @@ def contraction(columns: ColumnStore, theta: np.ndarray, noise: Noise) -> np.nda
     items fall into groups that hardly meet, or meet only their like: there a small gradient can go
     with a large error.
     """
-    coupled = columns.coupling(theta, noise)
-    diagonal = coupled(namespace(theta).ones_like(theta))
+    xp, coupled = namespace(theta), columns.coupling(theta, noise)
+    diagonal = coupled(xp.ones_like(theta))
     root = inverse_of(diagonal) ** 0.5
     # The largest eigenvalue is 1: all scores can move together.
     together = (diagonal * inverse_of(diagonal.sum(axis=1))[:, None]) ** 0.5
@@ -48,9 +49,10 @@ def contraction(columns: ColumnStore, theta: np.ndarray, noise: Noise) -> np.nda
         product = (v * new).sum(axis=1)[:, None]
         new -= product * v
         last = v
-        lengths.append(on_host(length)[:, 0])
-        products.append(on_host(product)[:, 0])
-    return _largest_eigenvalue(np.stack(products, axis=1), np.stack(lengths[1:], axis=1))
+        lengths.append(length)
+        products.append(product)
+    # Moved to the host at the end: a device would be waited for in every step.
+    return _largest_eigenvalue(*(on_host(xp.hstack(x)) for x in (products, lengths[1:])))
 
 
 def _largest_eigenvalue(diagonal: np.ndarray, beside_it: np.ndarray) -> np.ndarray:

@@ -6,9 +6,10 @@ A column's scores maximise the sum of log f(score_far - score_near) over its pai
 Two facts make this fast. Where opponents are met at random, an item's share of being far is the
 mean of f(score - opponent's score) over *all* opponents: an equation of one unknown, solved from
 counts alone (``mean_field``). From there the curvature's off-diagonal part is noise of
-relative size one over the square root of the comparisons per item, so that one Newton step with the
-diagonal alone lands on the maximum. Both are checked on a sample (``mixing``). Where
-they fail, since comparisons are few, clustered or chosen by the scores, quasi-Newton steps go on.
+relative size one over the square root of the comparisons per item, so that a Newton step with the
+diagonal alone lands on the maximum, or, with few comparisons, so near that a second one does. Both
+are checked: on a sample where comparisons are many, else by the next pass (``mixing``). Where they
+fail, since comparisons are clustered, chosen by the scores or too clear, quasi-Newton steps go on.
 """
 
 from collections import deque
@@ -103,8 +104,8 @@ def rank_columns(
         where comparisons are not mixed, so that counts do not tell the variance.
     tol : float
         How small the squared error of the optimisation must be, as a share of the squared
-        statistical error: of all scores together where comparisons are many and well mixed, and in
-        every single direction otherwise.
+        statistical error: of all scores together where comparisons are well mixed and first scores
+        near the maximum, and in every single direction otherwise.
     max_passes : int
         Where a column has not converged after as many passes, it is reported.
 
@@ -125,14 +126,14 @@ def rank_columns(
     gradients = passes.gradient(dict(enumerate(scores)))
 
     # A sample tells whether opponents are met at random.
-    mixed, shown = well_mixed(sample, first, noise)
+    mixed, surely = well_mixed(sample, first, noise)
     ridge, n_compared = _ridge(regularization, fields, mixed), on_host((compared > 0).sum(axis=1))
     n_samples = mixing_steps(sample) + 1
 
     # Where they are, and first scores are near the maximum, the mean field tells the curvature, and
     # a small gradient means a small error. There a Newton step with the diagonal alone may be
     # enough, as the sample tells where that costs less than to ask all comparisons again.
-    trusted = loose & shown & np.concatenate([field.solved for field in fields])
+    trusted = loose & surely & np.concatenate([field.solved for field in fields])
     enough, expected = np.zeros(len(columns), bool), None
     if trusted.any():
         mean = _mean_information(fields, batches, first)
