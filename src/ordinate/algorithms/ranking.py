@@ -145,8 +145,8 @@ def rank_columns(
             left = run(lambda batch: check.decrement_left(batch, change[batch]), batches)
             enough = trusted & (np.concatenate(left) <= tol * n_compared)
             n_samples += 3
-            for i in np.flatnonzero(enough).tolist():
-                scores[i] = _centred(scores[i] + change[i], ranked[i])
+            at = beside(scores, np.flatnonzero(enough))
+            scores[at] = _centred(scores[at] + change[at], ranked[at])
 
     # Quasi-Newton steps elsewhere.
     information = passes.information(first, ~trusted, expected)
