@@ -53,9 +53,7 @@ def against_a_read() -> None:
 
 def by_landmarks(n_items: list[int]) -> None:
     heading("The same number of comparisons shared among more landmarks, d = 2, c = 200")
-    print(
-        "| n | landmarks | comparisons per item | fit s | processor ns / comparison | passes | error |"
-    )
+    print("| n | landmarks | comparisons per item | fit s | processor ns each | passes | error |")
     print("|---|---|---|---|---|---|---|")
     for n in n_items:
         for landmarks in (5, 12, 24, 40, 88, 160):
