@@ -72,7 +72,7 @@ def test_groups_that_hardly_meet_are_noticed_among_many_items(between, seed):
 
 
 def test_items_that_meet_only_the_other_group_do_not_mix():
-    """Steps with the diagonal alone then go to and fro: the eigenvalue is -1."""
+    """Steps with the diagonal alone then go back and forth: the eigenvalue is -1."""
     rng = np.random.default_rng(0)
     columns = answered(two_groups(500, 4000, 1.0, rng), np.zeros(500), rng)
     assert contraction(columns, np.zeros((1, 500), np.float32), BTL)[0] > 0.95
