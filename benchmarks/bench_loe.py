@@ -51,23 +51,45 @@ def against_a_read() -> None:
         )
 
 
+def by_landmarks(n_items: list[int]) -> None:
+    heading("The same number of comparisons shared among more landmarks, d = 2, c = 200")
+    print("| n | landmarks | comparisons per item | fit s | processor ns each | passes | error |")
+    print("|---|---|---|---|---|---|---|")
+    for n in n_items:
+        for landmarks in (5, 12, 24, 40, 88, 160):
+            points, triplets = data(n, 200, landmarks)
+            m = len(triplets)
+            seconds = best_time(lambda triplets=triplets: LOE().fit(triplets), repeats=2)
+            began = time.process_time()
+            model = LOE().fit(triplets)
+            processor = time.process_time() - began
+            error = procrustes_error(model.embedding_, points, relative=True)
+            print(
+                f"| {n:,} | {landmarks} | {2 * m / n / landmarks:.0f} | {seconds:.2f} "
+                f"| {processor / m * 1e9:.1f} | {model.n_passes_:.2f} | {error:.4f} |",
+                flush=True,
+            )
+
+
 def growth() -> None:
     heading("Nanoseconds per comparison of one column, single passes")
     btl = noise.get("btl")
-    print("| n | counts | gradient | scores and sums of one thread |")
-    print("|---|---|---|---|")
+    print("| n | counts | gradient | sort into tiles | scores and sums of one thread |")
+    print("|---|---|---|---|---|")
     for n in (1_000, 10_000, 100_000, 1_000_000, 10_000_000):
         m = 40_000_000
         rng = np.random.default_rng(0)
         near = rng.integers(n, size=m, dtype=np.int32)
         pairs = np.column_stack([near, (near + rng.integers(1, n, size=m, dtype=np.int32)) % n])
-        columns = MemoryColumns([pairs.astype(np.int32)], [np.empty(0)], n, backends.load())
+        rows = MemoryColumns([pairs.astype(np.int32)], [np.empty(0)], n, backends.load())
+        columns = rows.in_tiles()
+        sorting = 0.0 if columns is rows else best_time(rows.in_tiles)
         scores = {0: rng.normal(size=n).astype(np.float32)}
         counts = best_time(lambda columns=columns: columns.counts())
         gradient = best_time(lambda columns=columns, scores=scores: columns.gradient(scores, btl))
         print(
             f"| {n:,} | {counts / m * 1e9:.2f} | {gradient / m * 1e9:.2f} "
-            f"| {8 * n / 2**20:.2f} MiB |"
+            f"| {sorting / m * 1e9:.2f} | {8 * n / 2**20:.2f} MiB |"
         )
 
 
@@ -134,11 +156,17 @@ def memories() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--memory", choices=["ordered", "shuffled"])
-    chosen = parser.parse_args().memory
-    if chosen:
-        memory(chosen == "shuffled")
+    parser.add_argument(
+        "--landmarks", type=int, nargs="+", metavar="ITEMS", help="this table alone"
+    )
+    arguments = parser.parse_args()
+    if arguments.memory:
+        memory(arguments.memory == "shuffled")
+    elif arguments.landmarks:
+        by_landmarks(arguments.landmarks)
     else:
         against_a_read()
+        by_landmarks([10_000, 100_000])
         growth()
         against_scipy()
         memories()

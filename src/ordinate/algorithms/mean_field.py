@@ -43,6 +43,8 @@ class MeanField(NamedTuple):
         Among the bins of all columns.
     own_share : ndarray, shape (n_columns, n_items)
         Each item's part in the share of its bin: nobody is their own opponent.
+    solved : ndarray of bool, shape (n_columns,)
+        Whether there are scores that explain the shares; else the first ones are log-odds.
     """
 
     scores: np.ndarray
@@ -52,6 +54,7 @@ class MeanField(NamedTuple):
     share: np.ndarray
     bin_of: np.ndarray
     own_share: np.ndarray
+    solved: np.ndarray
 
     def information(self, scores: np.ndarray) -> np.ndarray:
         """Expected curvature that one comparison with a random opponent adds in each score."""
@@ -96,7 +99,7 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     used = weight > 0
     r = np.divide(won, weight, out=np.full_like(won, 0.5), where=used)
     x, some = np.zeros_like(r), used.any(axis=0)
-    x[:, some] = _solve(r[:, some], share[:, some], np.maximum(size, 1)[:, some], noise)
+    x[:, some], solved = _solve(r[:, some], share[:, some], np.maximum(size, 1)[:, some], noise)
     on_grid = np.stack(
         [
             np.interp(places, np.log(r / (1 - r))[here], x[here])
@@ -112,6 +115,7 @@ def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
         beside(far, share),
         bin_of,
         compared / beside(far, weight.sum(axis=1)[:, None]),
+        solved,
     )
 
 
@@ -134,11 +138,13 @@ def _interpolate(values: np.ndarray, grid: np.ndarray, table: np.ndarray) -> np.
     return table.reshape(-1)[left] + part * rise.reshape(-1)[left]
 
 
-def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> np.ndarray:
+def _solve(
+    r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise
+) -> tuple[np.ndarray, np.ndarray]:
     """Solve r_b = F(x_b) for bins (n_columns, BINS) of ``size`` items by Newton's method.
 
-    The mean is zero. Where no scores explain the shares, since opponents are not met at random,
-    returns their log-odds.
+    The mean is zero. Where no scores explain the shares, since opponents are not met at random or
+    answers are too clear, returns their log-odds. Returns, too, which columns are solved (l,).
     """
     bins = np.arange(r.shape[1])
     opponent = np.repeat(share[:, None, :], len(bins), axis=1)
@@ -146,7 +152,7 @@ def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> 
     opponent /= opponent.sum(axis=2)[:, :, None]
     log_odds = np.log(r / (1 - r))
     log_odds -= (share * log_odds).sum(axis=1)[:, None]
-    x, left = log_odds.copy(), np.arange(len(r))
+    x, left, solved = log_odds.copy(), np.arange(len(r)), np.zeros(len(r), bool)
     for _ in range(MOST_STEPS):
         difference = x[left, :, None] - x[left, None, :]
         probability = opponent[left] * noise.probability(difference)
@@ -161,7 +167,8 @@ def _solve(r: np.ndarray, share: np.ndarray, size: np.ndarray, noise: Noise) -> 
         x[left] += step * np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))[:, None]
         lost = ~(np.abs(x).max(axis=1) <= WIDEST)  # also where it is not a number
         x[lost] = log_odds[lost]
+        solved[left] = (longest < CLOSE) & ~lost[left]
         left = left[(longest >= CLOSE) & ~lost[left]]
         if len(left) == 0:
             break
-    return x
+    return x, solved

@@ -4,47 +4,74 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._base.arrays import beside, cast, inverse_of, namespace, on_host, random_like
+from ordinate._base.arrays import cast, inverse_of, namespace, on_host, random_like
 from ordinate.kernels.noise import Noise
 from ordinate.passes import ColumnStore
 
 SAMPLE = 16  # comparisons per item in the sample
-MIXING = 0.85  # contraction on it below which opponents are met at random
+MIXING = 0.85  # contraction on it below which opponents are met at random, by and large
+SURELY = 0.75  # contraction below which a gradient tells the error; random opponents leave 0.5
+SLOW = 0.9  # contraction that must not go unnoticed
 
 
-def well_mixed(sample: ColumnStore, scores: np.ndarray, noise: Noise) -> np.ndarray:
-    """Per column, whether items meet opponents at random, as far as a sample shows.
+def well_mixed(
+    sample: ColumnStore, scores: np.ndarray, noise: Noise
+) -> tuple[np.ndarray, np.ndarray]:
+    """Per column, whether items meet opponents at random, by and large, and whether surely.
 
-    With fewer comparisons per item than can show it they are taken to be.
+    With fewer comparisons per item than can show it they are taken to, but not surely.
     """
-    fast = contraction(sample, cast(scores, "float32"), noise) < MIXING
-    return fast | (2 * sample.sizes < SAMPLE / 2 * sample.n_items)
+    few = 2 * sample.sizes < SAMPLE / 2 * sample.n_items
+    found = contraction(sample, cast(scores, "float32"), noise)
+    return few | (found < MIXING), ~few & (found < SURELY)
 
 
 def contraction(columns: ColumnStore, theta: np.ndarray, noise: Noise) -> np.ndarray:
     """How much of an error a Newton step with the diagonal alone leaves, at worst, per column.
 
-    That is the largest eigenvalue but one of diag(H)^-1 (diag(H) - H), H the curvature at scores
-    ``theta`` (n_columns, n_items), by power iteration. It is near 1 where items fall into groups
-    that hardly meet, or meet only their like: there a small gradient can go with a large error.
+    That is the largest eigenvalue but one, by size, of D^-1/2 (D - H) D^-1/2, H the curvature at
+    scores ``theta`` (n_columns, n_items) and D its diagonal, by Lanczos' method. It is near 1 where
+    items fall into groups that hardly meet, or meet only their like: there a small gradient can go
+    with a large error.
     """
-    coupled = columns.coupling(theta, noise)
-    diagonal = coupled(namespace(theta).ones_like(theta))
-    inverse = inverse_of(diagonal)
-    mean = diagonal / diagonal.sum(axis=1)[:, None]
-    v = random_like(theta) - 0.5
-    before = v
-    for _ in range(mixing_steps(columns.n_items)):
-        before = v
-        v = inverse * coupled(v)
-        v -= (mean * v).sum(axis=1)[:, None]
-    return on_host((mean * v**2).sum(axis=1) / (mean * before**2).sum(axis=1)) ** 0.5
+    xp, coupled = namespace(theta), columns.coupling(theta, noise)
+    diagonal = coupled(xp.ones_like(theta))
+    root = inverse_of(diagonal) ** 0.5
+    # The largest eigenvalue is 1: all scores can move together.
+    together = (diagonal * inverse_of(diagonal.sum(axis=1))[:, None]) ** 0.5
+    new, last = together * (random_like(theta) - 0.5), 0.0
+    lengths, products = [], []
+    for _ in range(mixing_steps(columns)):
+        new -= together * (together * new).sum(axis=1)[:, None]
+        length = (new**2).sum(axis=1)[:, None] ** 0.5
+        v = new * inverse_of(length)
+        new = root * coupled(root * v) - length * last
+        product = (v * new).sum(axis=1)[:, None]
+        new -= product * v
+        last = v
+        lengths.append(length)
+        products.append(product)
+    # Moved to the host at the end: a device would be waited for in every step.
+    return _largest_eigenvalue(*(on_host(xp.hstack(x)) for x in (products, lengths[1:])))
 
 
-def mixing_steps(n: int) -> int:
-    """How many passes over the sample show how it mixes n items."""
-    # Random modes shrink by 0.45 a step with 16 opponents each; a slow one begins at 1 / sqrt(n).
-    return 1 + round(np.log(n) / 1.6)
+def _largest_eigenvalue(diagonal: np.ndarray, beside_it: np.ndarray) -> np.ndarray:
+    """Largest eigenvalues by size of symmetric tridiagonal matrices, of which this is one half."""
+    matrices = np.zeros((*diagonal.shape, diagonal.shape[1]))
+    at = np.arange(diagonal.shape[1])
+    matrices[:, at, at] = diagonal
+    matrices[:, at[1:], at[:-1]] = beside_it
+    return np.abs(np.linalg.eigvalsh(matrices)).max(axis=1)
+
+
+def mixing_steps(columns: ColumnStore) -> int:
+    """How many passes over a sample show whether it mixes its items."""
+    # With k random opponents, the other eigenvalues are below 2 / sqrt(k). What is slow is about
+    # 1 / sqrt(n) of the random error to begin with, and outgrows them by the factor of Chebyshev's
+    # polynomials in every step.
+    per_item = np.clip(2 * columns.sizes.min() / columns.n_items, SAMPLE / 2, SAMPLE)
+    growth = np.arccosh(SLOW * per_item**0.5 / 2)
+    return int(np.ceil((np.log(columns.n_items) / 2 + 3.5) / growth))
 
 
 class StepCheck(NamedTuple):
@@ -74,6 +101,7 @@ class StepCheck(NamedTuple):
     ) -> "StepCheck":
         """Prepare for steps from ``scores`` (l, n); ``curvature`` is that of one comparison."""
         far, near = sample.counts()
+        scores = cast(scores, "float32")
         start = sample.gradient(dict(enumerate(scores)), noise)
         scale = columns.sizes / sample.sizes
         return cls(sample, noise, scores, curvature * (far + near), start, scale)
@@ -81,10 +109,10 @@ class StepCheck(NamedTuple):
     def decrement_left(self, batch: slice, step: np.ndarray) -> np.ndarray:
         """Bound the decrements after a ``step`` (k, n) of the columns in a batch."""
         xp, every = namespace(step), range(len(self.scores))[batch]
-        new = self.scores[batch] + step
+        new = self.scores[batch] + cast(step, "float32")
         moved = self.sample.gradient(dict(zip(every, new, strict=True)), self.noise)
         change = xp.stack([moved[i] - self.start[i] for i in every])
         curvature = self.curvature[batch]
         left = change + curvature * step
         decrement = (left**2 * inverse_of(curvature)).sum(axis=1)
-        return beside(decrement, self.scale[batch]) * decrement
+        return self.scale[batch] * on_host(decrement)

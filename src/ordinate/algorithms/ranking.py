@@ -6,9 +6,10 @@ A column's scores maximise the sum of log f(score_far - score_near) over its pai
 Two facts make this fast. Where opponents are met at random, an item's share of being far is the
 mean of f(score - opponent's score) over *all* opponents: an equation of one unknown, solved from
 counts alone (``mean_field``). From there the curvature's off-diagonal part is noise of
-relative size one over the square root of the comparisons per item, so that one Newton step with the
-diagonal alone lands on the maximum. Both are checked on a sample (``mixing``). Where
-they fail, since comparisons are few, clustered or chosen by the scores, quasi-Newton steps go on.
+relative size one over the square root of the comparisons per item, so that a Newton step with the
+diagonal alone lands on the maximum, or, with few comparisons, so near that a second one does. Both
+are checked: on a sample where comparisons are many, else by the next pass (``mixing``). Where they
+fail, since comparisons are clustered, chosen by the scores or too clear, quasi-Newton steps go on.
 """
 
 from collections import deque
@@ -28,7 +29,9 @@ from ordinate.passes import ColumnStore
 
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
 WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
-MANY = 128  # comparisons per item from which one Newton step is tried
+LOOSE = 1e-3  # tolerance from which scores need only be right on the whole
+NEAR = 1.0  # squared error of first scores, in that of the data, up to which they are trusted
+MANY = 128  # comparisons per item from which a sample checks a step at less cost than a pass
 MEMORY = 10  # steps that the quasi-Newton climb remembers
 
 
@@ -101,8 +104,8 @@ def rank_columns(
         where comparisons are not mixed, so that counts do not tell the variance.
     tol : float
         How small the squared error of the optimisation must be, as a share of the squared
-        statistical error: of all scores together where comparisons are many and well mixed, and in
-        every single direction otherwise.
+        statistical error: of all scores together where comparisons are well mixed and first scores
+        near the maximum, and in every single direction otherwise.
     max_passes : int
         Where a column has not converged after as many passes, it is reported.
 
@@ -110,8 +113,8 @@ def rank_columns(
     -------
     Scores
     """
-    one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * columns.n_items
-    passes = _Passes(columns, noise, "float32" if one_step else "float64")
+    loose = tol >= LOOSE
+    passes = _Passes(columns, noise, "float32" if loose else "float64")
 
     # First scores, from counts alone.
     (far, near), sample = passes.counts_and_sample(SAMPLE * columns.n_items // 2)
@@ -122,22 +125,32 @@ def rank_columns(
     # Before all else: a device works on them while it is handed what comes next.
     gradients = passes.gradient(dict(enumerate(scores)))
 
-    # A sample tells whether one step is enough, and whether opponents are met at random.
-    mean = _mean_information(fields, batches, first) if one_step else None
-    check = None if mean is None else StepCheck.of(sample, noise, first, mean, columns)
-    mixed = well_mixed(sample, first, noise)
-    n_samples = mixing_steps(columns.n_items) + 1 + (0 if check is None else 3)
-    ridge = _ridge(regularization, fields, mixed)
+    # A sample tells whether opponents are met at random.
+    mixed, surely = well_mixed(sample, first, noise)
+    ridge, n_compared = _ridge(regularization, fields, mixed), on_host((compared > 0).sum(axis=1))
+    n_samples = mixing_steps(sample) + 1
 
-    # The mean field tells the curvature of many comparisons that mix; others are few, or must be
-    # summed. And a small gradient means a small error only there.
-    trusted = one_step & mixed
-    information = passes.information(first, ~trusted, None if mean is None else compared * mean)
-    n_compared = on_host((compared > 0).sum(axis=1))
+    # Where they are, and first scores are near the maximum, the mean field tells the curvature, and
+    # a small gradient means a small error. There a Newton step with the diagonal alone may be
+    # enough, as the sample tells where that costs less than to ask all comparisons again.
+    trusted = loose & surely & np.concatenate([field.solved for field in fields])
+    enough, expected = np.zeros(len(columns), bool), None
+    if trusted.any():
+        mean = _mean_information(fields, batches, first)
+        expected = compared * mean
+        change, decrement = _diagonal_steps(scores, gradients, expected, ridge, batches)
+        trusted &= decrement <= NEAR * n_compared
+        if 2 * columns.sizes.sum() >= MANY * columns.n_items * len(columns):
+            check = StepCheck.of(sample, noise, first, mean, columns)
+            left = run(lambda batch: check.decrement_left(batch, change[batch]), batches)
+            enough = trusted & (np.concatenate(left) <= tol * n_compared)
+            n_samples += 3
+            at = beside(scores, np.flatnonzero(enough))
+            scores[at] = _centred(scores[at] + change[at], ranked[at])
+
+    # Quasi-Newton steps elsewhere.
+    information = passes.information(first, ~trusted, expected)
     goal = _Goal(ranked, ridge, tol * np.where(trusted, n_compared, 1))
-
-    # A Newton step with the diagonal alone where it is enough; quasi-Newton steps elsewhere.
-    enough = _first_steps(scores, gradients, information, goal, check, mixed, batches)
     climbs = {
         i: _Climb(scores[i], gradients[i], information[i], goal.of(i), max_passes)
         for i in np.flatnonzero(~enough).tolist()
@@ -246,34 +259,24 @@ class _Goal(NamedTuple):
         return _Goal(self.ranked[column], self.ridge[column], self.limit[column])
 
 
-def _first_steps(
+def _diagonal_steps(
     scores: np.ndarray,
     gradients: dict[int, np.ndarray],
     information: np.ndarray,
-    goal: _Goal,
-    check: StepCheck | None,
-    mixed: np.ndarray,
+    ridge: np.ndarray,
     batches: list[slice],
-) -> np.ndarray:
-    """Change scores by a Newton step with the diagonal alone where it is enough; return where."""
-    xp = namespace(scores)
-    ridge, limit, is_mixed = (
-        beside(scores, values) for values in (goal.ridge[:, None], goal.limit, mixed)
-    )
+) -> tuple[np.ndarray, np.ndarray]:
+    """Newton steps (l, n) with the diagonal of the curvature alone, and their decrements (l,)."""
+    xp, ridges = namespace(scores), beside(scores, ridge[:, None])
 
-    def step(batch: slice) -> np.ndarray:
-        at = scores[batch]
-        g = xp.stack([gradients[i] for i in range(len(scores))[batch]]) - ridge[batch] * at
-        change = inverse_of(information[batch] + ridge[batch]) * g
-        enough = (g * change).sum(axis=1) <= limit[batch]
-        if check is not None:
-            left = check.decrement_left(batch, change)
-            enough |= is_mixed[batch] & (left <= limit[batch])
-        new = _centred(at + change, goal.ranked[batch])
-        scores[batch] = xp.where(enough[:, None], new, at)
-        return on_host(enough)
+    def step(batch: slice) -> tuple[np.ndarray, np.ndarray]:
+        slope = xp.stack([gradients[i] for i in range(len(scores))[batch]])
+        slope -= ridges[batch] * scores[batch]
+        change = inverse_of(information[batch] + ridges[batch]) * slope
+        return change, on_host((slope * change).sum(axis=1))
 
-    return np.concatenate(run(step, batches))
+    changes, decrements = zip(*run(step, batches), strict=True)
+    return xp.concatenate(changes), np.concatenate(decrements)
 
 
 def _climb(climbs: dict[int, "_Climb"], passes: _Passes) -> None:

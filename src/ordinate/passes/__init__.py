@@ -66,8 +66,12 @@ def columns_of(
     triplets: Any, landmarks: np.ndarray, backend: str = "auto", device: str = "cpu"
 ) -> ColumnStore:
     """Return the columns of landmarks, where :func:`store_of` would put the triplets."""
-    kind = MemoryColumns if isinstance(triplets, Triplets) else StreamedColumns
-    host = kind.from_triplets(triplets, landmarks, backend)
+    host: MemoryColumns | StreamedColumns
+    if isinstance(triplets, Triplets):
+        host = MemoryColumns.from_triplets(triplets, landmarks, backend)
+        host = host.in_tiles() if device == "cpu" else host
+    else:
+        host = StreamedColumns.from_triplets(triplets, landmarks, backend)
     if device == "cpu":
         return host
     if _fits(device, int(host.sizes.sum()) * (8 + 8 * host.weighted)):

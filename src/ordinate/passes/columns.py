@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ordinate._base.memory import available_memory
 from ordinate._base.threads import blocks, in_order, n_threads, run
+from ordinate.data.rows import read_only
 from ordinate.data.triplets import Triplets
 from ordinate.kernels import backends
 from ordinate.kernels.noise import Noise
@@ -20,6 +22,11 @@ from ordinate.passes.triplets import MOST_COPIES, NO_WEIGHT
 MOST_PARTS = 8
 SMALLEST_PART = 1 << 19  # of a column
 BLOCK = 1 << 22  # rows that are handed out at a time
+# Scores and sums of as many items are beyond caches: rows are sorted into tiles of items, whose
+# scores and sums, of two tiles at a time, are within them.
+MANY_ITEMS = 1 << 21
+TILE = 1 << 17
+MOST_TILES = 128  # to a side: more are more places to write to than a sort can keep at hand
 
 Kernel = Callable[..., np.ndarray]  # of a backend, pairs, weights and what a column is asked with
 
@@ -116,6 +123,27 @@ class MemoryColumns(ColumnPasses):
             triplets.n_items,
             backends.load(backend),
         )
+
+    def in_tiles(self) -> "MemoryColumns":
+        """Return a copy sorted into tiles of items: by that of the near item, then of the far one.
+
+        Where that does not pay, since items are fewer or memory is short, the columns themselves.
+        """
+        n_bytes = int(self.sizes.sum()) * (8 + 8 * self.weighted)
+        if self.n_items < MANY_ITEMS or n_bytes > available_memory() / 2:
+            return self
+        shift = (max(TILE, -(-self.n_items // MOST_TILES)) - 1).bit_length()
+        n_tiles = (self.n_items - 1 >> shift) + 1
+
+        def sort(i: int) -> tuple[np.ndarray, np.ndarray]:
+            pairs, weight = np.empty((self.sizes[i], 2), np.uint32), np.empty_like(self.weights[i])
+            self.backend.scatter_by_tile(
+                self.pairs[i], self.weights[i], shift, n_tiles, pairs, weight
+            )
+            return read_only(pairs), weight
+
+        pairs, weights = zip(*run(sort, range(len(self))), strict=True)
+        return MemoryColumns(pairs, weights, self.n_items, self.backend)
 
     @property
     def weighted(self) -> bool:

@@ -31,7 +31,8 @@ class StreamedColumns(ColumnPasses):
     """Columns of landmarks in a file of the fast layout, with the passes of ``MemoryColumns``.
 
     The same parts are summed in the same order: where blocks are whole (the memory limit does not
-    make them smaller), counts and gradients are those of ``MemoryColumns``, bit for bit.
+    make them smaller), counts and gradients are those of ``MemoryColumns``, bit for bit, unless
+    those are sorted into tiles.
 
     Parameters
     ----------

@@ -111,6 +111,25 @@ def neighbour_sums(pairs: np.ndarray, weight: np.ndarray, values: np.ndarray) ->
     return count_in(far, weight * values[near], n) + count_in(near, weight * values[far], n)
 
 
+def scatter_by_tile(
+    pairs: np.ndarray,
+    weight: np.ndarray,
+    shift: int,
+    n_tiles: int,
+    out: np.ndarray,
+    out_weight: np.ndarray,
+) -> None:
+    """Copy pairs and weights in the order of the tiles of 2^shift items that both are in.
+
+    The near item's tile counts first; pairs of the same two tiles keep their order.
+    """
+    near, far = pairs.astype(np.int64).T >> shift
+    order = np.argsort(near * n_tiles + far, kind="stable")
+    out[:] = pairs[order]
+    if len(weight):
+        out_weight[:] = weight[order]
+
+
 def count_parts(pairs: np.ndarray, n_items: int, n_compared: int) -> int:
     """Count the connected parts of the ``n_compared`` items that occur in ``pairs``."""
     parent, n_parts = np.arange(n_items, dtype=np.uint32), n_compared

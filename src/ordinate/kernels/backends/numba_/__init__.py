@@ -10,6 +10,7 @@ from ordinate.kernels.backends.numba_.columns import (
     join_parts,
     neighbour_sums,
     pair_information,
+    scatter_by_tile,
     score_sums,
 )
 from ordinate.kernels.backends.numba_.maps import (
@@ -46,6 +47,7 @@ __all__ = [
     "scan_pairs",
     "scan_rows",
     "scatter_by_anchor",
+    "scatter_by_tile",
     "score_sums",
     "shape_sums",
     "similarity_sums",

@@ -5,7 +5,8 @@ import numpy as np
 from ordinate.kernels.backends.numba_.functions import BATCH, DOUBLE, SINGLE, filled, kernel
 from ordinate.kernels.backends.translating import blank
 
-CHUNK = 1 << 22  # rows after which sums move to double precision
+CHUNK = 1 << 22  # rows after which sums move to double precision, and more where items are more
+LONGEST_CHUNK = 1 << 24  # up to which sums of ones are exact in single precision
 
 residual = information = blank
 
@@ -15,8 +16,9 @@ def count_sums(pairs, weight, n_items, dtype):
     far, near = np.zeros(n_items), np.zeros(n_items)
     # Sums of a few million ones are exact in either precision.
     some_far, some_near = np.zeros(n_items, dtype), np.zeros(n_items, dtype)
-    for start in range(0, pairs.shape[0], CHUNK):
-        stop = min(start + CHUNK, pairs.shape[0])
+    chunk = max(CHUNK, min(n_items, LONGEST_CHUNK))
+    for start in range(0, pairs.shape[0], chunk):
+        stop = min(start + chunk, pairs.shape[0])
         if weight.shape[0] == 0:
             for row in range(start, stop):
                 some_near[pairs[row, 0]] += 1
@@ -39,8 +41,9 @@ def _score_sums(pairs, weight, scores):
     gradient = np.zeros(scores.shape[0])
     some = np.zeros(scores.shape[0], scores.dtype)
     pull = np.empty(BATCH, scores.dtype)
-    for start in range(0, pairs.shape[0], CHUNK):
-        stop = min(start + CHUNK, pairs.shape[0])
+    chunk = max(CHUNK, min(scores.shape[0], LONGEST_CHUNK))
+    for start in range(0, pairs.shape[0], chunk):
+        stop = min(start + chunk, pairs.shape[0])
         for first in range(start, stop, BATCH):
             size = min(BATCH, stop - first)
             batch = pairs[first : first + size]
@@ -82,6 +85,22 @@ def neighbour_sums(pairs, weight, values):
         sums[far] += weight[row] * values[near]
         sums[near] += weight[row] * values[far]
     return sums
+
+
+@kernel
+def scatter_by_tile(pairs, weight, shift, n_tiles, out, out_weight):
+    free = np.zeros(n_tiles * n_tiles + 1, np.int64)
+    for row in range(pairs.shape[0]):
+        free[(pairs[row, 0] >> shift) * n_tiles + (pairs[row, 1] >> shift) + 1] += 1
+    for tile in range(n_tiles * n_tiles):
+        free[tile + 1] += free[tile]
+    for row in range(pairs.shape[0]):
+        tile = (pairs[row, 0] >> shift) * n_tiles + (pairs[row, 1] >> shift)
+        place = free[tile]
+        free[tile] = place + 1
+        out[place, 0], out[place, 1] = pairs[row, 0], pairs[row, 1]
+        if weight.shape[0] > 0:
+            out_weight[place] = weight[row]
 
 
 @kernel
