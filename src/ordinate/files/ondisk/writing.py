@@ -15,6 +15,7 @@ from ordinate._base.memory import in_words
 from ordinate._base.messages import Message, Option
 from ordinate._base.writing import whole_file, whole_folder
 from ordinate.data.rows import group_by_anchor
+from ordinate.files.formats.arrow_files import arrow_file
 from ordinate.files.ondisk.footer import seal_footer
 from ordinate.files.ondisk.grouped import ABOUT, KEY, STRETCH
 from ordinate.files.ondisk.layout import (
@@ -219,8 +220,9 @@ class ParquetWriter(Writer):
             [pa.field(name, pa.from_numpy_dtype(types[name]), nullable=False) for name in types]
         )
         # Random ids do not compress; large plain pages are decoded fastest.
+        self._file = arrow_file(path, "wb")
         self._writer = pq.ParquetWriter(
-            path,
+            self._file,
             self._schema,
             compression="none",
             use_dictionary=["anchor"],
@@ -242,7 +244,7 @@ class ParquetWriter(Writer):
         """Write the description and the footer."""
         super().close()
         self._writer.add_key_value_metadata({KEY: self._about(self._starts()).text()})
-        self._writer.close()
+        self.abandon()
         seal_footer(self.path)
         with self.path.open("rb") as file:
             os.fsync(file.fileno())
@@ -250,6 +252,7 @@ class ParquetWriter(Writer):
     def abandon(self) -> None:
         """Let go of the open file."""
         self._writer.close()
+        self._file.close()
 
 
 def smallest(n_items: int) -> str:
