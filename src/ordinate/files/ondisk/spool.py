@@ -15,7 +15,9 @@ from ordinate.files.ondisk.unsorted import Numbers
 
 ITSELF = 1 << 28  # numbers below this are their own ids; other labels are counted from here
 PIECE = 1 << 16  # rows that are renumbered at a time
-LABEL = 150  # bytes that a label takes, about, besides its letters
+# Bytes that a label takes, about, besides its letters, and a number, as measured to the end of a
+# conversion, where all are sorted and written.
+LABEL, NUMBER = 400, 200
 TYPES = {"rows": "<u4", **COLUMNS}
 
 
@@ -33,7 +35,7 @@ class Names:
         itself = np.zeros(len(labels), bool)
         if labels.dtype.kind == "i":
             itself = (labels >= 0) & (labels < ITSELF)
-            self._mark(labels[itself])
+            self.n_bytes += NUMBER * self._mark(labels[itself])
             ids[itself] = labels[itself]
         before = len(self._ids)
         others = labels[~itself].tolist()
@@ -43,12 +45,15 @@ class Names:
             self.n_bytes += sum(LABEL + len(str(label)) for label in new)
         return ids
 
-    def _mark(self, numbers: np.ndarray) -> None:
+    def _mark(self, numbers: np.ndarray) -> int:
+        """Take note of numbers, and return how many are new."""
         if len(numbers) and numbers.max() >= len(self._seen):
             grown = np.zeros(int(numbers.max()) + 1, bool)
             grown[: len(self._seen)] = self._seen
             self._seen = grown
+        new = int((~self._seen[numbers]).sum())  # labels are given once each
         self._seen[numbers] = True
+        return new
 
     def settle(self) -> np.ndarray:
         """Return all labels in order; :meth:`places` then turns ids into places among them."""
