@@ -33,7 +33,7 @@ def table(n_rows, n_items=40):
 def large(tmp_path_factory):
     """A text that takes more than the least limit to read as a whole."""
     path = tmp_path_factory.mktemp("large") / "large.csv"
-    write_csv(table(100_000), path)
+    write_csv(table(120_000), path)
     return path
 
 
@@ -50,14 +50,14 @@ def test_commands_refuse_before_they_work(command, large, run, tmp_path):  # noq
     words = (command[0], large, *command[1:])
     refused = run(*words, "--memory-limit", "5MB", code=3)
     assert "a memory limit of 4.8 MiB cannot be kept" in refused.stderr
-    assert "and 19.1 MiB to have it block by block" in refused.stderr
-    assert "as in --memory-limit 20MiB" in refused.stderr
+    assert "and 22.9 MiB to have it block by block" in refused.stderr
+    assert "as in --memory-limit 23MiB" in refused.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_limit_that_is_named_is_enough(large, run):  # noqa: F811
-    run("convert", large, "-o", "fast", "--fast", "--memory-limit", "20MiB")
-    assert len(ondisk.open_triplets("fast")) == 100_000
+    run("convert", large, "-o", "fast", "--fast", "--memory-limit", "23MiB")
+    assert len(ondisk.open_triplets("fast")) == 120_000
 
 
 def test_small_files_need_no_more_than_they_take(tmp_path, run):  # noqa: F811
@@ -83,10 +83,10 @@ def test_what_has_all_rows_in_memory_counts_what_it_does_with_them(
     run,  # noqa: F811
 ):
     words = (command[0], large, *command[1:])
-    refused = run(*words, "--memory-limit", "20MiB", code=2)
-    assert "100,000 rows, too many for a memory limit of 20.0 MiB" in refused.stderr
+    refused = run(*words, "--memory-limit", "23MiB", code=2)
+    assert "120,000 rows, too many for a memory limit of 23.0 MiB" in refused.stderr
     enough = re.search(r"as in --memory-limit (\d+MiB)", refused.stderr)[1]
-    assert enough == "22MiB"
+    assert enough == "27MiB"
     run(*words, "--memory-limit", enough)
 
 

@@ -35,8 +35,9 @@ from ordinate.files.readers._spellings import alike_notes
 # Memory that a block takes to read: some of the limit, within bounds that keep blocks efficient.
 SHARE = 8
 LARGEST, SMALLEST = 64 << 20, 1 << 20
-LEAST = 20_000_000  # bytes of memory that it takes to read and sort blocks of any size
+LEAST = 24_000_000  # bytes of memory that it takes to read and sort blocks of any size
 LABELS = 3_000_000  # of which so many are for labels
+COUNTED = 100  # bytes that a label takes which is only counted
 MIB = 1 << 20
 
 
@@ -192,7 +193,7 @@ def _one_pass(
     reading: Reading | None = None
     error: Exception | None = None
     n_rows = n_used = 0
-    for n_blocks, table in enumerate(_tables(path, blocks, n_bytes), 1):
+    for table in _tables(path, blocks, n_bytes):
         board.begin_block()
         table.board = board
         try:
@@ -217,8 +218,12 @@ def _one_pass(
         spool.add(found.triplets, board.answer_names)
         if spool.n_rows == len(found.triplets):  # what the first block takes, all others do
             check_space(spool.folder, spool.n_bytes * max(blocks.needed / n_bytes, 1))
-        if spool.label_bytes > max(memory_limit - LEAST, 0) + LABELS:
-            raise _too_many_labels(table.path, spool, n_used, blocks.needed / n_bytes / n_blocks)
+        if spool.label_bytes > max(memory_limit - LEAST, 0) + LABELS and not spool.full:
+            spool.only_count()  # to tell what would be enough
+        if spool.n_counted * COUNTED > memory_limit:
+            raise _too_many_labels(path, spool, f"the first {n_used:,} rows", "more than ")
+    if spool.full and error is None:
+        error = _too_many_labels(path, spool, "this file")
     return _Pass(reading, n_rows, n_used, error)
 
 
@@ -243,16 +248,14 @@ def _lies_there(table: Table, found: Reading) -> bool:
     return ids and found.triplets._items is None and not found.notes
 
 
-def _too_many_labels(path: str, spool: Spool, n_used: int, times: float) -> ReadError:
-    """Return the error; the file is so many times as long as what was read, and may go on so."""
-    enough = LEAST - LABELS + int(spool.label_bytes * max(times, 1))
+def _too_many_labels(path: Path, spool: Spool, where: str, at_least: str = "") -> ReadError:
+    enough = LEAST - LABELS + spool.label_bytes
     return ReadError(
         Message(
-            f"{path}: the labels in the first {n_used:,} rows take {in_words(spool.label_bytes)}, "
-            "more than the memory limit has room for besides the rows. If others follow at this "
-            "rate, ",
+            f"{path}: the labels of {where} take {in_words(spool.label_bytes)}, more than the "
+            f"memory limit has room for besides the rows. It takes {at_least}",
             Option("memory_limit", f"{-(-enough // MIB)}MiB"),
-            " is enough; numbers take less than texts as names of items, participants and answers",
+            "; numbers take less than texts as names of items, participants and answers",
         )
     )
 
