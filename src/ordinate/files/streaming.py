@@ -33,7 +33,7 @@ from ordinate.files.readers import How, Reading, read_table
 from ordinate.files.readers._spellings import alike_notes
 
 # Memory that a block takes to read: some of the limit, within bounds that keep blocks efficient.
-SHARE = 8
+SHARE = 16
 LARGEST, SMALLEST = 64 << 20, 1 << 20
 LEAST = 24_000_000  # bytes of memory that it takes to read and sort blocks of any size
 LABELS = 3_000_000  # of which so many are for labels
