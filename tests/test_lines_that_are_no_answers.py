@@ -129,3 +129,31 @@ def test_files_of_nothing_but_names_are_refused(tmp_path, monkeypatch):
 def test_a_folder_in_blocks_knows_the_names_again(tmp_path, monkeypatch):
     (tmp_path / "one.csv").write_text("\n".join(["anchor,near,far", *lines(WORDS)]) + "\n")
     assert in_blocks(tmp_path)["n_used"] == 30
+
+
+def test_names_in_another_order_further_down_are_refused(tmp_path, monkeypatch):
+    content = ["anchor,near,far", *lines(WORDS), "anchor,far,near", *lines(WORDS)]
+    said = read(tmp_path, monkeypatch, content)
+    assert "line 32: ['anchor', 'far', 'near'] are names of columns in another order" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AssignmentStatus", "Rejected"),
+        ("Status", "Survey Preview"),
+        ("DistributionChannel", "preview"),
+    ],
+)
+def test_rows_that_a_platform_marks_as_of_no_use_are_told(name, value, tmp_path, monkeypatch):
+    rows = [f"{line},{value if k == 20 else 'fine'}" for k, line in enumerate(lines(WORDS))]
+    said = read(tmp_path, monkeypatch, [f"anchor,near,far,{name}", *rows])
+    assert said["n_used"] == 30
+    assert [
+        note
+        for note in said["notes"]
+        if note.startswith(f"1 rows whose {name} is '{value.lower()[:6]}")
+    ]
+    chosen = read(tmp_path, monkeypatch, [f"anchor,near,far,{name}", *rows], only={name: "fine"})
+    assert chosen["n_used"] == 29
+    assert not [note for note in chosen["notes"] if "are used" in note]

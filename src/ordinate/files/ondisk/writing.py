@@ -53,6 +53,8 @@ class Whole(NamedTuple):
         It may grow until all rows are written.
     memory_limit : int
         Bytes that sorting and writing them may take.
+    held : int
+        Bytes of the limit that was given which labels take besides.
     """
 
     n_items: int
@@ -60,6 +62,7 @@ class Whole(NamedTuple):
     columns: tuple[str, ...] = ()
     participants: Collection = ()
     memory_limit: int = 1 << 30
+    held: int = 0
 
     @property
     def most_rows(self) -> int:
@@ -314,11 +317,11 @@ def sort_by_anchor(
     backend, n_items, most_rows = backends.load(), len(counts), whole.most_rows
     least_rows = int(counts.sum()) // MOST_FILES
     if least_rows > max(most_rows, LEAST):
-        enough = -(-least_rows * whole.memory_limit // most_rows >> 20)
+        enough = -(-(least_rows * whole.memory_limit // most_rows + whole.held) >> 20)
         raise MemoryError(
             Message(
                 f"{counts.sum():,} rows are too many to be sorted within a memory limit of "
-                f"{in_words(whole.memory_limit)}: allow more, as in ",
+                f"{in_words(whole.memory_limit + whole.held)}: allow more, as in ",
                 Option("memory_limit", f"{enough}MiB"),
             )
         )

@@ -13,7 +13,7 @@ from ordinate.files.formats.cells import FALSE, TRUE, distinct, normal
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import CHECK, OPTIONAL, PARTICIPANT, RESPONSE_TIME, TIMEOUT
 from ordinate.files.formats.table import Table, squeezed
-from ordinate.files.readers._descriptions import drop_names_again
+from ordinate.files.readers._descriptions import drop_names_again, note_doubtful
 from ordinate.files.readers._layout import Layout, Options, files_as_participants
 
 # What marks a check trial in any column, alone or with words that may go with it.
@@ -38,6 +38,7 @@ def clean(table: Table, layout: Layout, options: Options) -> None:
         )
     if not options.keep_checks and not options.checks:
         _drop_checks(table, layout)
+    note_doubtful(table)
     if options.exclude_participants:
         _exclude(table, options.exclude_participants)
     if options.min_response_time is not None:

@@ -1,17 +1,24 @@
-"""Lines among the answers that are none: descriptions below the names, and the names again."""
+"""Lines that are no answers, or may be none: descriptions, the names again, tests of a survey."""
 
-from operator import and_, or_
+from operator import add, and_, or_
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ordinate._base.messages import Message, Option
 from ordinate.files.formats.cells import is_missing
 from ordinate.files.formats.table import Table, squeezed
 
 SHOWN, ENOUGH = 10, 3  # rows that show what columns hold, and the fewest that do
 SEVERAL = 2  # columns that must show it: in one, a single row may be odd
 SHORTEST = 3  # letters of a name that does not occur in others by chance
+# What Qualtrics and MTurk call rows that are tests or of no use, by column, in lower case.
+DOUBTFUL = {
+    "AssignmentStatus": ("rejected",),
+    "Status": ("survey preview", "survey test", "spam"),
+    "DistributionChannel": ("preview",),
+}
 NAMES = 3  # cells that are the names of their columns, and no answer
 
 
@@ -49,19 +56,44 @@ def without_descriptions(table: Table) -> Table:
 
 
 def drop_names_again(table: Table) -> None:
-    """Drop rows that are the names of the columns again, as files put together have them."""
-    names = table.own_names
-    if names is None:
+    """Drop rows that are the names of the columns again, as files put together have them.
+
+    In another order, they would give all rows below them another meaning, and are refused.
+    """
+    names = [name.strip() for name in table.own_names or []]
+    if not names:
         return
-    n_equal = np.zeros(table.data.num_rows, int)
+    known = pa.array({*names} - {""}, pa.string())
+    n_equal, n_known = np.zeros((2, table.data.num_rows), int)
     n_possible = 0
     for name, column in zip(names, table.data.columns, strict=False):
-        if name.strip() and column.type == pa.string():
-            n_equal += (
-                pc.equal(pc.utf8_trim_whitespace(column), name.strip()).fill_null(False).to_numpy()
-            )
+        if name and column.type == pa.string():
+            cells = pc.utf8_trim_whitespace(column)
+            n_equal += pc.equal(cells, name).fill_null(False).to_numpy()
+            n_known += pc.is_in(cells, value_set=known).to_numpy()
             n_possible += 1
-    table.drop(n_equal >= max(NAMES, n_possible / 2), "they repeat the names of the columns")
+    many = max(NAMES, n_possible / 2)
+    table.refuse(
+        (n_known >= many) & (n_equal < many),
+        lambda i: (
+            f"{[str(cell)[:40] for cell in table.cells(i, range(len(names)))][:25]} are "
+            "names of columns in another order than in line 1"
+        ),
+        "put what follows into a file of its own",
+    )
+    table.drop(n_equal >= many, "they repeat the names of the columns")
+
+
+def note_doubtful(table: Table) -> None:
+    """Note rows that a platform marks as not to be used; whether they are, is the user's choice."""
+    for name, values in DOUBTFUL.items():
+        column = table.column([name])
+        if column is None:
+            continue
+        n_rows = table.together(f"doubtful {name}", int(table.among(column, values).sum()), add)
+        if n_rows:
+            told = f"{n_rows:,} rows whose {name} is {' or '.join(map(repr, values))} are used; "
+            table.notes.append(Message(told, Option("only", ...), " tells which rows to use"))
 
 
 def _is_word(cell: object) -> bool:
