@@ -73,8 +73,11 @@ def open_answers(
     """Take a file or a folder through the one door, with notes in the words of this place."""
     from ordinate.files.inputs import open_source
 
-    given = {"stream": stream, "working": working if options.memory_limit else 0}
-    source = open_source(file, memory_limit=options.memory_limit, **given, **options.reading())
+    limit = options.memory_limit
+    working = working if limit else 0  # half of the free memory is no promise
+    source = open_source(
+        file, memory_limit=limit, stream=stream, working=working, **options.reading()
+    )
     return source._replace(notes=[shell.spelled(note) for note in source.notes])
 
 
