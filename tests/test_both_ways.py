@@ -401,9 +401,9 @@ def test_labels_that_are_too_many_are_refused(counted, tmp_path, monkeypatch):
     told = "the labels of the first .* It takes more than" if counted else "the labels of this file"
     with pytest.raises(ReadError, match=told) as refused:
         open_in_blocks(tmp_path / "many.csv", memory_limit="100kB")
-    if not counted:  # 9,000 labels of 600 bytes and their letters
-        assert "memory_limit='6MiB'" in str(refused.value)
-        assert len(open_in_blocks(tmp_path / "many.csv", memory_limit="6MiB").triplets) == 6000
+    if not counted:  # 9,000 labels of 800 bytes and their letters
+        assert "memory_limit='7MiB'" in str(refused.value)
+        assert len(open_in_blocks(tmp_path / "many.csv", memory_limit="7MiB").triplets) == 6000
 
 
 @pytest.mark.parametrize("kind", ["texts", "numbers"])

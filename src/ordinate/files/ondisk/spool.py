@@ -17,7 +17,7 @@ ITSELF = 1 << 28  # numbers below this are their own ids; other labels are count
 PIECE = 1 << 16  # rows that are renumbered at a time
 # Bytes that a label takes, about, besides its letters, and a number, as measured to the end of a
 # conversion, where all are sorted and written.
-LABEL, NUMBER = 600, 300
+LABEL, NUMBER = 800, 300
 TYPES = {"rows": "<u4", **COLUMNS}
 
 
