@@ -42,7 +42,8 @@ def convert(path, limit):
         else:
             ondisk.write([triplets], f"{folder}/fast", memory_limit=limit)
 
-convert(sys.argv[2], 1)
+with tempfile.TemporaryDirectory() as folder:
+    ondisk.convert(sys.argv[2], f"{folder}/fast", memory_limit="1MB")  # in blocks, if it is small
 before, began = peak(), time.perf_counter()
 convert(sys.argv[1], sys.argv[3])
 print(json.dumps({"peak": peak() - before, "s": time.perf_counter() - began}))

@@ -62,6 +62,14 @@ def pytest_unconfigure(config):
     print("With a browser on this machine, `make test-extras` installs torch and tests these.")
 
 
+@pytest.fixture(autouse=True)
+def any_memory_limit(monkeypatch):
+    """Let small files be streamed within small limits; tests/test_least_limits.py has the least."""
+    from ordinate.files import streaming
+
+    monkeypatch.setattr(streaming, "LEAST", 0)
+
+
 @pytest.fixture(params=["numpy", "numba"])
 def backend(request):
     from ordinate.kernels import backends

@@ -22,6 +22,7 @@ from test_raw_files import RAW
 from test_readers import FIXTURES, FOLDER
 
 from ordinate import ondisk, sample_points, sample_triplets
+from ordinate._base.memory import memory_size
 from ordinate.files import streaming
 from ordinate.files.formats import blocks
 from ordinate.files.inputs import open_in_blocks, open_source
@@ -382,21 +383,37 @@ def test_line_breaks_in_fields_are_read_where_memory_allows(tmp_path):
 
 
 def test_large_batches_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "NEVER_TOO_MUCH", 1000)
     table = pa.table({"anchor": ["a"] * 1000, "near": ["b"] * 1000, "far": ["c"] * 1000})
     pa.feather.write_feather(table, tmp_path / "one.feather", chunksize=1000)
-    with pytest.raises(ReadError, match="written in few and large batches.*memory_limit='1MiB'"):
-        open_in_blocks(tmp_path / "one.feather", memory_limit="30kB")
+    with pytest.raises(ReadError, match="KiB of it come at once.*memory_limit='1MiB'"):
+        open_in_blocks(tmp_path / "one.feather", memory_limit="10kB")
     pa.feather.write_feather(table, tmp_path / "many.feather", chunksize=100)
-    assert len(open_in_blocks(tmp_path / "many.feather", memory_limit="30kB").triplets) == 1000
+    assert len(open_in_blocks(tmp_path / "many.feather", memory_limit="10kB").triplets) == 1000
 
 
-def test_labels_that_are_too_many_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "NEVER_TOO_MUCH", 10_000)
-    lines = "".join(f"a{k},b{k},c{k}\n" for k in range(1000))
-    (tmp_path / "many.csv").write_text("anchor,near,far\n" + lines)
-    with pytest.raises(ReadError, match="of labels in the first .* rows alone"):
-        open_in_blocks(tmp_path / "many.csv", memory_limit="10kB")
+@pytest.mark.parametrize("counted", [100, 0])
+def test_labels_that_are_too_many_are_refused(counted, tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "LABELS", 0)
+    monkeypatch.setattr(streaming, "SMALLEST", 10_000)
+    monkeypatch.setattr(streaming, "COUNTED", counted)
+    lines = "".join(f"a{k},b{k},c{k}\n" for k in range(3000))
+    (tmp_path / "many.csv").write_text("anchor,near,far\n" + 2 * lines)
+    told = "the labels of the first .* It takes more than" if counted else "the labels of this file"
+    with pytest.raises(ReadError, match=told) as refused:
+        open_in_blocks(tmp_path / "many.csv", memory_limit="100kB")
+    if not counted:  # 9,000 labels of 800 bytes and their letters
+        assert "memory_limit='7MiB'" in str(refused.value)
+        assert len(open_in_blocks(tmp_path / "many.csv", memory_limit="7MiB").triplets) == 6000
+
+
+@pytest.mark.parametrize("kind", ["texts", "numbers"])
+def test_labels_of_any_kind_count(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "LABELS", 0)
+    letter = "x" if kind == "texts" else ""
+    lines = (f"{letter}{k},{letter}{k + 1},{letter}{k + 2}\n" for k in range(0, 3000, 3))
+    (tmp_path / "many.csv").write_text("anchor,near,far\n" + "".join(lines))
+    with pytest.raises(ReadError, match="the labels of this file take"):
+        open_in_blocks(tmp_path / "many.csv", memory_limit="500kB")
 
 
 def test_a_line_without_end_does_not_fill_the_memory(tmp_path, monkeypatch):
@@ -472,14 +489,14 @@ import re, sys
 from pathlib import Path
 import numpy as np
 from ordinate import Triplets
-from ordinate.files.inputs import open_source
+from ordinate.files.inputs import open_in_blocks, open_source
 
 def peak():
     # What resource tells begins with the peak of the process that started this one.
     status = Path("/proc/self/status").read_text()
     return 1024 * int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1])
 
-open_source(sys.argv[2], memory_limit=1)  # libraries and kernels are loaded
+open_in_blocks(Path(sys.argv[2]), memory_limit="1MB")  # libraries and kernels are loaded
 Triplets(np.tile(np.array([[0, 1, 2]], np.int32), (300_000, 1)))
 before = peak()
 source = open_source(sys.argv[1], memory_limit=sys.argv[3])
@@ -507,7 +524,8 @@ def test_the_memory_limit_is_kept(ending, tmp_path):
         else:
             pa.feather.write_feather(part, path)
     files = [str(tmp_path / f"{name}.{ending}") for name in ("large", "small")]
-    command = [sys.executable, "-c", PEAK, *files, "60MB"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True)
-    # The file alone has 45 MB or more, and took several hundred as a whole.
-    assert int(said.stdout) < 80e6
+    for limit in ("30MB", "60MB"):  # Feather has batches of some MB
+        command = [sys.executable, "-c", PEAK, *files, limit]
+        said = subprocess.run(command, capture_output=True, text=True, check=True)
+        # The file alone has 45 MB or more, and took several hundred as a whole.
+        assert int(said.stdout) < memory_size(limit)

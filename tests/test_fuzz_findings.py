@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import ordinate
 from ordinate import as_triplets, ondisk, readers
 from ordinate.files.inputs import open_source
 from ordinate.files.ondisk.writing import read_spool
@@ -103,3 +104,29 @@ def test_names_without_rows_are_refused_also_where_the_layout_is_told(tmp_path, 
     path.write_text("option_1,option_2,option_3,choice\n")
     with pytest.raises(readers.ReadError, match="there are column names, but no rows"):
         readers.read(path, layout=layout)
+
+
+def test_an_item_called_check_is_no_check_trial_of_salmon(tmp_path):
+    path = tmp_path / "responses.csv"
+    names = "head,left,right,winner,loser"
+    path.write_text(
+        f"{names},{','.join(f'{name}_filename' for name in names.split(','))}\n"
+        "0,2,3,2,3,far,check,true,check,true\n"
+        "0,1,3,1,3,far,two,true,two,true\n"
+        "3,0,2,2,0,true,far,check,check,far\n"
+    )
+    reading = readers.read(path)
+    assert (reading.n_used, reading.notes) == (3, [])
+
+
+@pytest.mark.parametrize("end", [b"(", b"\x00", b"}"])
+def test_a_covariance_with_a_damaged_header_is_refused(tmp_path, end):
+    points = ordinate.sample_points(8, random_state=0)
+    model = ordinate.STE(random_state=0).fit(ordinate.sample_triplets(points, 300, random_state=0))
+    model.save(tmp_path / "model")
+    path = tmp_path / "model" / "covariance.npy"
+    content = bytearray(path.read_bytes())
+    content[100:101] = end
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="cannot be read"):
+        ordinate.load(tmp_path / "model")

@@ -9,7 +9,7 @@ import pytest
 from ordinate import Triplets, ondisk
 from ordinate.files import streaming
 from ordinate.files.inputs import open_source
-from ordinate.files.ondisk import writing
+from ordinate.files.ondisk import unsorted, writing
 
 
 def rows(n, n_items=50, seed=0):
@@ -59,3 +59,20 @@ def test_arrow_takes_no_memory_in_advance_while_blocks_are_read(tmp_path, monkey
     open_source(path, memory_limit=1)
     assert (pools, returned) == (["system"], [True])
     assert pa.default_memory_pool().backend_name == before
+
+
+def test_labels_leave_less_room_for_sorting(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "LEAST", 1)
+    path = tmp_path / "x.csv"
+    path.write_text("anchor,near,far\n" + "".join(f"a{k % 7},b,c\n" for k in range(200)))
+    stored = ondisk.open_triplets(path, memory_limit=20_000)
+    sizes = []
+
+    def noting(blocks, counts, folder, whole):
+        sizes.append((whole.memory_limit, whole.held))
+        return sort_by_anchor(blocks, counts, folder, whole)
+
+    sort_by_anchor = unsorted.sort_by_anchor
+    monkeypatch.setattr(unsorted, "sort_by_anchor", noting)
+    ondisk.convert(stored, tmp_path / "fast")
+    assert sizes == [(20_000 - 9 * unsorted.LABEL, 9 * unsorted.LABEL)]

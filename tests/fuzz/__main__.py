@@ -7,8 +7,9 @@ import sys
 from collections import Counter
 from importlib.metadata import version
 
-from fuzz.parts import PARTS
+from fuzz.parts import LONG, PARTS
 from fuzz.running import Failure, Pool, names, run_case
+from fuzz.shell import compile_kernels
 
 RAISED = re.compile(r"\w+ in [\w.]+, line \d+")  # an error that was not expected, and where
 ALIKE = 3  # of which so many are listed
@@ -27,6 +28,8 @@ def main() -> int:
     print(f"seed {options.seed}; Python {platform.python_version()}, {packages}", flush=True)
     with Pool() as pool:
         parts = options.part or [part for part, entry in PARTS.items() if entry.n_cases]
+        if any(PARTS[part].limit == LONG for part in parts):
+            compile_kernels()
         failed = [failure for part in parts for failure in _run(pool, part, options)]
     if failed:
         again = " ".join(dict.fromkeys(f.case for f in failed[:3]))

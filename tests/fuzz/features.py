@@ -197,7 +197,9 @@ def _no_answers(rng: Random, sheet: Sheet) -> None:
     if not sheet.answer:
         return
     for i in _some_rows(rng, sheet):
-        sheet.columns[sheet.answer][i] = rng.choice([None, "NA", ""])
+        mark = rng.choice([None, "NA", ""])
+        # Where NA is an item, it is the answer, and a note says so.
+        sheet.columns[sheet.answer][i] = "" if mark in sheet.items else mark
         sheet.answers[i] = None
     # An item of that name may be meant.
     sheet.sure = sheet.sure and not {*MISSING} & {*sheet.items}

@@ -98,7 +98,8 @@ class Sheet:
         given = {str(cell).lower() for cell, said in pairs if said is not None}
         if self.n_codes:
             return told and len(given) >= self.n_codes and not given <= {*self.items}
-        return told and not given <= {*"0123abcfj", "first", "second", "third", "left", "right"}
+        may_be_codes = {*"0123abcfj", "-1", "first", "second", "third", "left", "right"}
+        return told and not given <= may_be_codes
 
 
 def said(anchor: str, near: str, far: str, weight: float = 1.0) -> Triplet:

@@ -11,8 +11,10 @@ from fuzz.formats import write
 from fuzz.known import meaning, told
 from fuzz.mutated import damaged
 from ordinate import Triplets, readers
+from ordinate.files import streaming
 from ordinate.files.inputs import Source, open_source
 
+streaming.LEAST = 0  # so that small files are streamed at all
 LIMITS = ("1kB", "1kB", "1kB", "20kB", "200kB")
 IN_BLOCKS = ("text", "parquet", "feather", "npy")  # others are refused above the limit
 # What only the streamed way may have to say.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ordinate.files.inputs import Source
 
 TEXTS = (".csv", ".tsv")
+WORKING = 230  # bytes that a row takes to be checked, or written with its labels, as measured
 COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 
@@ -66,12 +67,17 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def open_answers(file: Path, options: ReadingOptions, *, stream: bool = False) -> "Source":
+def open_answers(
+    file: Path, options: ReadingOptions, *, stream: bool = False, working: int = 0
+) -> "Source":
     """Take a file or a folder through the one door, with notes in the words of this place."""
     from ordinate.files.inputs import open_source
 
     limit = options.memory_limit
-    source = open_source(file, memory_limit=limit, stream=stream, **options.reading())
+    working = working if limit else 0  # half of the free memory is no promise
+    source = open_source(
+        file, memory_limit=limit, stream=stream, working=working, **options.reading()
+    )
     return source._replace(notes=[shell.spelled(note) for note in source.notes])
 
 
@@ -119,7 +125,7 @@ def check(
     """
     from ordinate.data.advice import problems
 
-    source = open_answers(file, ReadingOptions.of(locals()))
+    source = open_answers(file, ReadingOptions.of(locals()), working=WORKING)
     triplets = source.load()
     found = problems(triplets, source.notes)
     summary = triplets.summarise()
@@ -189,7 +195,7 @@ def convert(
     folder = fast and not is_parquet(output)
     refuse_output(output, force, inputs=[file], folder=folder)
     refuse_defusing(defuse, output, fast)
-    source = open_answers(file, ReadingOptions.of(locals()), stream=fast)
+    source = open_answers(file, ReadingOptions.of(locals()), stream=fast, working=WORKING)
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
     if fast and isinstance(source.triplets, ondisk.TripletFile):

@@ -194,7 +194,7 @@ def _covariance(path: Path, n_items: int, n_components: int) -> np.ndarray:
     """Read what was saved of a map of this size."""
     try:
         found = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # a damaged header may be any error of Python's own parser
         raise ValueError(f"{path} cannot be read: {error}") from None
     shape = (n_items, n_components, n_components)
     if not isinstance(found, np.ndarray) or found.dtype.kind != "f" or found.shape != shape:

@@ -31,7 +31,13 @@ from ordinate.files.readers import (
     read,
     refuse_options,
 )
-from ordinate.files.streaming import MIB, Streamed, read_in_blocks, refuse_other_count
+from ordinate.files.streaming import (
+    MIB,
+    Streamed,
+    read_in_blocks,
+    refuse_other_count,
+    refuse_small_limit,
+)
 
 HANDLE = "handle"
 
@@ -92,7 +98,7 @@ class Source(NamedTuple):
         if isinstance(found, Triplets):
             return found
         if found.loaded_bytes > found.memory_limit:
-            raise _too_large(found)
+            raise _too_large(self, found.memory_limit)
         return found.load()
 
     def warn(self, stacklevel: int = 2) -> None:
@@ -108,6 +114,7 @@ def open_source(
     n_items: int | None = None,
     memory_limit: int | str | None = None,
     stream: bool = True,
+    working: int = 0,
     **reading: Any,
 ) -> Source:
     """Take triplets in any form that ordinate's functions and commands accept.
@@ -123,6 +130,9 @@ def open_source(
     stream : bool
         A file whose triplets are too many for that may be handed out to be streamed; else it is
         refused. What a file means does not depend on either.
+    working : int
+        Bytes of memory that each row takes in what is done with them, where all are in memory:
+        more of them than the limit has room for are refused.
     **reading
         Options of :func:`ordinate.readers.read`, where they differ from the defaults.
 
@@ -132,10 +142,14 @@ def open_source(
     """
     if isinstance(data, (str, os.PathLike)):
         try:
-            return _of_path(Path(data), n_items, memory_limit, stream, reading)
+            source = _of_path(Path(data), n_items, memory_limit, stream, working, reading)
         except ReadError as error:
             error.for_reader = True  # who gives a path here, gives no options
             raise
+        limit = memory_size(memory_limit)
+        if not stream and working * len(source.triplets) > limit:
+            raise _too_large(source, limit, working)
+        return source
     refuse_options("these triplets are no file", reading)
     if isinstance(data, TripletFile):
         if n_items not in (None, data.n_items):
@@ -268,13 +282,19 @@ def _warn_of_ids(items: np.ndarray, stacklevel: int) -> None:
 
 
 def _of_path(
-    path: Path, n_items: int | None, memory_limit: Any, stream: bool, reading: dict[str, Any]
+    path: Path,
+    n_items: int | None,
+    memory_limit: Any,
+    stream: bool,
+    working: int,
+    reading: dict[str, Any],
 ) -> Source:
     limit = memory_size(memory_limit)  # what is no size is an error, whatever the file
     grouped = open_grouped(path) if path.is_file() or path.is_dir() else None
     if grouped is not None:
         refuse_options(f"{path} {IS_FAST}", reading)
         stored = GroupedTriplets(grouped, n_items, limit)
+        refuse_small_limit(path, limit, stored.fitting_bytes)
         return Source(stored, path, FAST, len(stored), len(stored), [])
     how = how_to_read(**reading)
     blocks = _too_large_to_read(path, how, memory_limit)
@@ -288,7 +308,7 @@ def _of_path(
     if source.stored is None:
         return source._replace(triplets=source.load(), read_sha256=source.sha256)
     if not stream:
-        raise _too_large(source.stored)
+        raise _too_large(source, limit, working)
     n_bytes = sum(file.stat().st_size for file in streamed.folder.iterdir())
     if not n_bytes:
         return source
@@ -343,12 +363,14 @@ def _with_items(triplets: Triplets, path: Path, n_items: int | None) -> Triplets
     return Triplets.from_frame(triplets.to_arrow(), n_items=n_items)
 
 
-def _too_large(stored: TripletFile) -> MemoryError:
-    enough = f"{-(-stored.fitting_bytes // MIB)}MiB"
+def _too_large(source: Source, limit: int, working: int = 0) -> MemoryError:
+    found = source.triplets
+    loaded = 0 if isinstance(found, Triplets) else found.fitting_bytes
+    enough = f"{-(-max(loaded, working * len(found)) // MIB)}MiB"
     return MemoryError(
         Message(
-            f"{stored.path} has {len(stored):,} rows, too many for a memory limit of "
-            f"{in_words(stored.memory_limit)}, and all are needed at once here. Allow more, as in ",
+            f"{source.path} has {len(found):,} rows, too many for a memory limit of "
+            f"{in_words(limit)}, and all are needed at once here. Allow more, as in ",
             Option("memory_limit", enough),
             ", or take fewer rows; most fits, and conversion to the fast layout, take them block "
             "by block",

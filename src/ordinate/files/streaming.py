@@ -33,9 +33,11 @@ from ordinate.files.readers import How, Reading, read_table
 from ordinate.files.readers._spellings import alike_notes
 
 # Memory that a block takes to read: some of the limit, within bounds that keep blocks efficient.
-SHARE = 4
+SHARE = 16
 LARGEST, SMALLEST = 64 << 20, 1 << 20
-NEVER_TOO_MUCH = 16 << 20  # bytes of labels, or of a batch
+LEAST = 24_000_000  # bytes of memory that it takes to read and sort blocks of any size
+LABELS = 3_000_000  # of which so many are for labels
+COUNTED = 100  # bytes that a label takes which is only counted
 MIB = 1 << 20
 
 
@@ -80,9 +82,7 @@ def read_in_blocks(
         if blocks.needed > memory_limit:
             raise too_large(path, blocks)
         blocks = blocks._replace(tables=lambda n_bytes: iter([load(path, how.table)]))
-    if blocks.least > max(memory_limit, NEVER_TOO_MUCH):
-        few = "written in few and large batches"
-        raise too_large(path, blocks._replace(needed=2 * blocks.least, why=few))
+    refuse_small_limit(path, memory_limit, blocks.needed, blocks.least)
     folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
     spool = Spool(folder)
     try:
@@ -161,6 +161,25 @@ def too_large(path: Path, blocks: Blocks) -> ReadError:
     )
 
 
+def refuse_small_limit(path: Path, memory_limit: int, whole: int, largest: int = 0) -> None:
+    """Raise if a limit leaves no room for blocks, nor for the whole file, and say which would.
+
+    ``largest`` are bytes that are in memory at once, whatever the size of blocks.
+    """
+    least = LEAST + largest
+    if memory_limit >= min(least, whole):
+        return
+    larger = f", since {in_words(largest)} of it come at once" if largest > LEAST else ""
+    raise ReadError(
+        Message(
+            f"{path}: a memory limit of {in_words(memory_limit)} cannot be kept. It takes "
+            f"{in_words(whole)} to have the whole file in memory, and {in_words(least)} to have it "
+            f"block by block{larger}: allow that much, as in ",
+            Option("memory_limit", f"{-(-min(least, whole) // MIB)}MiB"),
+        )
+    )
+
+
 def _one_pass(
     path: Path,
     blocks: Blocks,
@@ -199,8 +218,12 @@ def _one_pass(
         spool.add(found.triplets, board.answer_names)
         if spool.n_rows == len(found.triplets):  # what the first block takes, all others do
             check_space(spool.folder, spool.n_bytes * max(blocks.needed / n_bytes, 1))
-        if spool.label_bytes > max(memory_limit, NEVER_TOO_MUCH):
-            raise _too_many_labels(table.path, spool, n_used)
+        if spool.label_bytes > max(memory_limit - LEAST, 0) + LABELS and not spool.full:
+            spool.only_count()  # to tell what would be enough
+        if spool.n_counted * COUNTED > memory_limit:
+            raise _too_many_labels(path, spool, f"the first {n_used:,} rows", "more than ")
+    if spool.full and error is None:
+        error = _too_many_labels(path, spool, "this file")
     return _Pass(reading, n_rows, n_used, error)
 
 
@@ -225,13 +248,14 @@ def _lies_there(table: Table, found: Reading) -> bool:
     return ids and found.triplets._items is None and not found.notes
 
 
-def _too_many_labels(path: str, spool: Spool, n_used: int) -> ReadError:
+def _too_many_labels(path: Path, spool: Spool, where: str, at_least: str = "") -> ReadError:
+    enough = LEAST - LABELS + spool.label_bytes
     return ReadError(
         Message(
-            f"{path}: {in_words(spool.label_bytes)} of labels in the first {n_used:,} rows alone "
-            "are more than ",
-            Option("memory_limit"),
-            " allows; raise it, or name items, participants and answers by numbers",
+            f"{path}: the labels of {where} take {in_words(spool.label_bytes)}, more than the "
+            f"memory limit has room for besides the rows. It takes {at_least}",
+            Option("memory_limit", f"{-(-enough // MIB)}MiB"),
+            "; numbers take less than texts as names of items, participants and answers",
         )
     )
 

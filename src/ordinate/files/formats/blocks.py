@@ -17,6 +17,7 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 
 from ordinate._base.memory import available_memory, in_words
+from ordinate.files.formats.arrow_files import arrow_file, largest_batch
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.files import encoding_of
 from ordinate.files.formats.folder import names_within, readable_files
@@ -271,14 +272,15 @@ def _row_bytes(schema: pa.Schema) -> int:
 
 
 def _parquet(path: Path) -> Blocks:
-    metadata = pq.read_metadata(path)
+    metadata = pq.read_metadata(arrow_file(path))
     row_bytes = _row_bytes(metadata.schema.to_arrow_schema())
 
     def tables(n_bytes: int) -> Iterator[Table]:
         # Unbuffered, a column of a large row group would be read as a whole.
-        file = pq.ParquetFile(path, buffer_size=READ_AHEAD, page_checksum_verification=True)
-        for batch in file.iter_batches(max(n_bytes // row_bytes, 1)):
-            yield typed(str(path), pa.Table.from_batches([batch]))
+        with arrow_file(path) as source:
+            file = pq.ParquetFile(source, buffer_size=READ_AHEAD, page_checksum_verification=True)
+            for batch in file.iter_batches(max(n_bytes // row_bytes, 1)):
+                yield typed(str(path), pa.Table.from_batches([batch]))
 
     needed = row_bytes * metadata.num_rows
     return Blocks([path], needed, lambda n_bytes: _numbered(tables(n_bytes)))
@@ -286,15 +288,14 @@ def _parquet(path: Path) -> Blocks:
 
 def _arrow(path: Path) -> Blocks:
     """Cut the batches of a file; a batch is in memory as a whole."""
-    n_rows = pa.dataset.dataset(path, format="ipc").count_rows()
-    with pa.OSFile(str(path)) as source:
+    with arrow_file(path) as source:
+        n_rows = pa.dataset.IpcFileFormat().make_fragment(source).count_rows()
+    with arrow_file(path) as source:
         file = pa.ipc.open_file(source)
-        n_batches, schema = file.num_record_batches, file.schema
-    row_bytes = _row_bytes(schema)
-    in_batch = (n_rows // max(n_batches, 1)) * CELL * len(schema.names)
+        n_batches, row_bytes = file.num_record_batches, _row_bytes(file.schema)
 
     def tables(n_bytes: int) -> Iterator[Table]:
-        with pa.OSFile(str(path)) as source:
+        with arrow_file(path) as source:
             file = pa.ipc.open_file(source)
             for k in range(n_batches):
                 batch = file.get_batch(k)
@@ -304,7 +305,10 @@ def _arrow(path: Path) -> Blocks:
                     yield typed(str(path), pa.Table.from_batches([part]))
 
     return Blocks(
-        [path], row_bytes * n_rows, lambda n_bytes: _numbered(tables(n_bytes)), least=in_batch
+        [path],
+        row_bytes * n_rows,
+        lambda n_bytes: _numbered(tables(n_bytes)),
+        least=largest_batch(path),
     )
 
 
@@ -343,12 +347,12 @@ def _folder(path: Path) -> Blocks:
     each = [open_blocks(file) for file in files]
     needed = sum(blocks.needed for blocks in each)
     parquet = all(file.suffix.lower() in (".parquet", ".pq") for file in files)
-    schemas = [pq.read_schema(file) for file in files] if parquet else []
+    schemas = [pq.read_schema(arrow_file(file)) for file in files] if parquet else []
     if len(each) == 1 and each[0].tables is not None:
         return each[0]._replace(tables=lambda n_bytes: _noting(each[0].tables, n_bytes, notes))
     if not schemas or any(not schema.equals(schemas[0]) for schema in schemas):
         return Blocks(files, needed, None, "a folder of files")
-    starts = np.cumsum([0, *(pq.read_metadata(file).num_rows for file in files)])[:-1]
+    starts = np.cumsum([0, *(pq.read_metadata(arrow_file(file)).num_rows for file in files)])[:-1]
     found = Files(names_within(path, files), starts)
 
     def place(row: int) -> str:

@@ -125,6 +125,7 @@ def _together(folder: Path, tables: list[Table]) -> Table:
         header,
         place,
         text=text,
+        own_names=header if text else None,
         delimiter=delimiters.pop() if len(delimiters) == 1 else "",
         array=np.concatenate(arrays) if len(arrays) == len(tables) else None,
         notes=notes + _notes_of(names, tables),

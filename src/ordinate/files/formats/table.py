@@ -76,6 +76,8 @@ class Table:
         Where the rows came from, if from several files.
     drops : tuple of str
         The kinds of :data:`DROPPABLE` rows to leave out.
+    own_names : list of str or None
+        The names of the columns as line 1 of a text has them.
     origin : dict of str to str
         What the file calls the columns that are called by their roles.
     has_answers : bool
@@ -115,6 +117,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     files: Files | None = None
     drops: tuple[str, ...] = ()
+    own_names: list[str] | None = None
     origin: dict[str, str] = field(default_factory=dict)
     has_answers: bool = False
     board: Board | None = None
@@ -144,7 +147,7 @@ class Table:
         """Take the first line of a text file as the names of its columns."""
         if not self.undecided:
             return self
-        return replace(self.without(1), undecided=False)
+        return replace(self.without(1), undecided=False, own_names=self.header)
 
     def without(self, n_lines: int) -> "Table":
         """Return the rows below the first lines of the file."""

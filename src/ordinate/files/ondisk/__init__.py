@@ -70,10 +70,15 @@ def open_triplets(
     GroupedTriplets(1,000 rows, 50 items)
     >>> folder.cleanup()
     """
+    # The readers know the fast layout, too.
+    from ordinate.files.inputs import open_in_blocks
+    from ordinate.files.streaming import refuse_small_limit
+
     grouped = open_grouped(Path(path))
     if grouped is not None:
-        return GroupedTriplets(grouped, n_items, memory_limit)
-    from ordinate.files.inputs import open_in_blocks  # the readers know the fast layout, too
+        stored = GroupedTriplets(grouped, n_items, memory_limit)
+        refuse_small_limit(Path(path), stored.memory_limit, stored.fitting_bytes)
+        return stored
 
     try:
         source = open_in_blocks(Path(path), n_items=n_items, memory_limit=memory_limit)

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ordinate.files.formats.arrow_files import arrow_file
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.files import Fingerprint, fingerprint, read_into, reading
 from ordinate.files.ondisk.footer import footer_is_sealed
@@ -217,7 +218,7 @@ class ParquetFile(GroupedFile):
 
         if not hasattr(self._local, "file"):
             self._local.file = pq.ParquetFile(
-                self.path,
+                arrow_file(self.path),
                 metadata=self.metadata,
                 page_checksum_verification=not self.about.checksums,
             )
@@ -256,7 +257,7 @@ def open_grouped(path: Path) -> GroupedFile | None:
     with reading(path):
         sealed = footer_is_sealed(path)
     try:
-        metadata = pq.read_metadata(path)
+        metadata = pq.read_metadata(arrow_file(path))
     except (pa.ArrowException, OSError, ValueError):
         return None  # nobody's, since it is no Parquet file: readers know what to say
     ours = sealed or KEY in (metadata.metadata or {})

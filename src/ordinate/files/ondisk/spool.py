@@ -15,7 +15,9 @@ from ordinate.files.ondisk.unsorted import Numbers
 
 ITSELF = 1 << 28  # numbers below this are their own ids; other labels are counted from here
 PIECE = 1 << 16  # rows that are renumbered at a time
-LABEL = 150  # bytes that a label takes, about, besides its letters
+# Bytes that a label takes, about, besides its letters, and a number, as measured to the end of a
+# conversion, where all are sorted and written.
+LABEL, NUMBER = 800, 300
 TYPES = {"rows": "<u4", **COLUMNS}
 
 
@@ -25,7 +27,9 @@ class Names:
     def __init__(self) -> None:
         self._seen = np.zeros(0, bool)
         self._ids: dict = {}
+        self._counted: set[int] = set()
         self.n_bytes = 0
+        self.full = False  # from then on labels are only counted
 
     def number(self, labels: np.ndarray) -> np.ndarray:
         """Return the preliminary id of each label."""
@@ -33,22 +37,41 @@ class Names:
         itself = np.zeros(len(labels), bool)
         if labels.dtype.kind == "i":
             itself = (labels >= 0) & (labels < ITSELF)
-            self._mark(labels[itself])
+            self.n_bytes += NUMBER * self._mark(labels[itself])
             ids[itself] = labels[itself]
         before = len(self._ids)
         others = labels[~itself].tolist()
+        if self.full:
+            self._count(others)
+            return ids
         ids[~itself] = [ITSELF + self._ids.setdefault(k, len(self._ids)) for k in others]
         if len(self._ids) > before:
             new = list(self._ids)[before:]
             self.n_bytes += sum(LABEL + len(str(label)) for label in new)
         return ids
 
-    def _mark(self, numbers: np.ndarray) -> None:
+    def _count(self, labels: list) -> None:
+        """Add what new labels would take, by a number of each that takes far less."""
+        for label in labels:
+            number = hash(label)
+            if label not in self._ids and number not in self._counted:
+                self._counted.add(number)
+                self.n_bytes += LABEL + len(str(label))
+
+    @property
+    def n_counted(self) -> int:
+        """How many labels were only counted."""
+        return len(self._counted)
+
+    def _mark(self, numbers: np.ndarray) -> int:
+        """Take note of numbers, and return how many are new."""
         if len(numbers) and numbers.max() >= len(self._seen):
             grown = np.zeros(int(numbers.max()) + 1, bool)
             grown[: len(self._seen)] = self._seen
             self._seen = grown
+        new = int((~self._seen[numbers]).sum())  # labels are given once each
         self._seen[numbers] = True
+        return new
 
     def settle(self) -> np.ndarray:
         """Return all labels in order; :meth:`places` then turns ids into places among them."""
@@ -89,6 +112,8 @@ class Spool:
         The largest id, of pieces without labels.
     labelled : bool
         The pieces have labels.
+    full : bool
+        Labels took too much memory, and are only counted.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -102,7 +127,7 @@ class Spool:
         self._files = {}
         self.names, self.people, self.answers = Names(), Names(), Names()
         self.n_rows = self.n_bytes = self._n_answers = 0
-        self.largest, self.labelled = -1, False
+        self.largest, self.labelled, self.full = -1, False, False
         vars(self).pop("items", None)
 
     def close(self) -> None:
@@ -115,6 +140,17 @@ class Spool:
         """Memory that labels take, about."""
         return sum(names.n_bytes for names in (self.names, self.people, self.answers))
 
+    def only_count(self) -> None:
+        """Keep no further rows and labels, but count what the labels of all rows would take."""
+        self.full = True
+        for names in (self.names, self.people, self.answers):
+            names.full = True
+
+    @property
+    def n_counted(self) -> int:
+        """How many labels were only counted."""
+        return sum(names.n_counted for names in (self.names, self.people, self.answers))
+
     def add(self, piece: Triplets, answer_names: list | None) -> None:
         """Take the rows of a piece; ``answer_names`` are what the file calls its answers."""
         self.n_rows += len(piece)
@@ -125,7 +161,7 @@ class Spool:
             columns["answer"] = self._answers(piece.answer, answer_names)
         if piece.participant is not None and piece.participant_labels is not None:
             columns["participant"] = self.people.number(piece.participant_labels)[piece.participant]
-        for name, values in columns.items():
+        for name, values in columns.items() if not self.full else ():
             if name not in self._files:
                 self._files[name] = (self.folder / name).open("w+b")
             self.n_bytes += self._files[name].write(

@@ -24,6 +24,8 @@ from ordinate.files.ondisk.writing import (
     write_grouped,
 )
 
+LABEL = 300  # bytes that a label takes, about, while rows are sorted
+
 
 class Numbers(NamedTuple):
     """An array in a file, row by row, after some bytes of something else."""
@@ -126,7 +128,10 @@ def regroup(stored: TripletFile, target: Path) -> None:
     """Write triplets in the fast layout; those in another order are sorted, in bounded memory."""
     labels = None if stored._items is None else stored._items.tolist()
     people = stored.participants or ()
-    whole = Whole(stored.n_items, labels, stored.columns, people, stored.memory_limit)
+    # Labels are in memory besides, and again as they are written.
+    held = LABEL * (len(labels or ()) + len(people))
+    room = max(stored.memory_limit - held, 1)
+    whole = Whole(stored.n_items, labels, stored.columns, people, room, held)
     width = record_type(stored.columns).itemsize
     # The result, and while sorting all rows besides.
     check_space(target.parent, (width + (not stored.in_order) * width) * len(stored))

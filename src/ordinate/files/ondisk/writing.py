@@ -15,6 +15,7 @@ from ordinate._base.memory import in_words
 from ordinate._base.messages import Message, Option
 from ordinate._base.writing import whole_file, whole_folder
 from ordinate.data.rows import group_by_anchor
+from ordinate.files.formats.arrow_files import arrow_file
 from ordinate.files.ondisk.footer import seal_footer
 from ordinate.files.ondisk.grouped import ABOUT, KEY, STRETCH
 from ordinate.files.ondisk.layout import (
@@ -52,6 +53,8 @@ class Whole(NamedTuple):
         It may grow until all rows are written.
     memory_limit : int
         Bytes that sorting and writing them may take.
+    held : int
+        Bytes of the limit that was given which labels take besides.
     """
 
     n_items: int
@@ -59,6 +62,7 @@ class Whole(NamedTuple):
     columns: tuple[str, ...] = ()
     participants: Collection = ()
     memory_limit: int = 1 << 30
+    held: int = 0
 
     @property
     def most_rows(self) -> int:
@@ -219,8 +223,9 @@ class ParquetWriter(Writer):
             [pa.field(name, pa.from_numpy_dtype(types[name]), nullable=False) for name in types]
         )
         # Random ids do not compress; large plain pages are decoded fastest.
+        self._file = arrow_file(path, "wb")
         self._writer = pq.ParquetWriter(
-            path,
+            self._file,
             self._schema,
             compression="none",
             use_dictionary=["anchor"],
@@ -242,7 +247,7 @@ class ParquetWriter(Writer):
         """Write the description and the footer."""
         super().close()
         self._writer.add_key_value_metadata({KEY: self._about(self._starts()).text()})
-        self._writer.close()
+        self.abandon()
         seal_footer(self.path)
         with self.path.open("rb") as file:
             os.fsync(file.fileno())
@@ -250,6 +255,7 @@ class ParquetWriter(Writer):
     def abandon(self) -> None:
         """Let go of the open file."""
         self._writer.close()
+        self._file.close()
 
 
 def smallest(n_items: int) -> str:
@@ -311,11 +317,11 @@ def sort_by_anchor(
     backend, n_items, most_rows = backends.load(), len(counts), whole.most_rows
     least_rows = int(counts.sum()) // MOST_FILES
     if least_rows > max(most_rows, LEAST):
-        enough = -(-least_rows * whole.memory_limit // most_rows >> 20)
+        enough = -(-(least_rows * whole.memory_limit // most_rows + whole.held) >> 20)
         raise MemoryError(
             Message(
                 f"{counts.sum():,} rows are too many to be sorted within a memory limit of "
-                f"{in_words(whole.memory_limit)}: allow more, as in ",
+                f"{in_words(whole.memory_limit + whole.held)}: allow more, as in ",
                 Option("memory_limit", f"{enough}MiB"),
             )
         )

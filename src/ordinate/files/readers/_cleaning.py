@@ -13,6 +13,7 @@ from ordinate.files.formats.cells import FALSE, TRUE, distinct, normal
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import CHECK, OPTIONAL, PARTICIPANT, RESPONSE_TIME, TIMEOUT
 from ordinate.files.formats.table import Table, squeezed
+from ordinate.files.readers._descriptions import drop_names_again, note_doubtful
 from ordinate.files.readers._layout import Layout, Options, files_as_participants
 
 # What marks a check trial in any column, alone or with words that may go with it.
@@ -25,6 +26,7 @@ MOST_WORDS, SAMPLE_ROWS = 50, 2000
 
 def clean(table: Table, layout: Layout, options: Options) -> None:
     """Drop rows that are no trials, timeouts, checks, participants excluded and fast answers."""
+    drop_names_again(table)
     for name, values in options.only.items():
         table.drop(~_marked(table, "only", name, values), f"{name} is not {_either(values)}")
     timeouts = table.flags(TIMEOUT)
@@ -36,6 +38,7 @@ def clean(table: Table, layout: Layout, options: Options) -> None:
         )
     if not options.keep_checks and not options.checks:
         _drop_checks(table, layout)
+    note_doubtful(table)
     if options.exclude_participants:
         _exclude(table, options.exclude_participants)
     if options.min_response_time is not None:
@@ -75,7 +78,8 @@ def _drop_checks(table: Table, layout: Layout) -> None:
     known = (
         name for roles in (*layout.named, OPTIONAL) for names in roles.values() for name in names
     )
-    used = {squeezed(name) for name in known}
+    # Salmon names the files of items in columns of their own.
+    used = {squeezed(f"{name}{ending}") for name in known for ending in ("", "_filename")}
     for place, name in enumerate(table.header or []):
         if place == flag:
             _drop_flagged(table, place, name)

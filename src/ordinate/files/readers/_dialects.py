@@ -17,15 +17,18 @@ import pyarrow.compute as pc
 from ordinate.files.formats.cells import is_list
 from ordinate.files.formats.table import Table, squeezed
 from ordinate.files.readers._columns import numbered_stems, without_prefix
+from ordinate.files.readers._descriptions import without_descriptions
 
 IMAGE = re.compile(r"<(?:img|video|audio|source)\b[^>]*?\bsrc\s*=\s*(['\"]?)([^'\" >]+)\1", re.I)
+IMPORT_ID = re.compile(r"\s*\{\s*['\"]+ImportId['\"]", re.I)  # which Qualtrics gives to questions
 # The columns that jsPsych adds to every row; two of them tell that it wrote the file.
 JSPSYCH = ("trial_type", "trial_index", "internal_node_id", "time_elapsed")
 
 
 def tidy(table: Table) -> Table:
     """Return a table with names as others have it; nothing is done silently."""
-    for dialect in (_qualtrics, _mturk, _meadows, _jspsych, _psiz):
+    table = replace(table, notes=[*table.notes])  # line 1 may turn out to be no names
+    for dialect in (_qualtrics, without_descriptions, _mturk, _meadows, _jspsych, _psiz):
         table = dialect(table)
     return table
 
@@ -38,17 +41,31 @@ def _renamed(table: Table, names: dict[int, str]) -> Table:
 def _qualtrics(table: Table) -> Table:
     """Drop the texts and ids of the questions that follow the header; a response is a person."""
     first = table.first_rows(2) if table.text else []
-    if len(first) < 2:
+    with_ids = [k for k, cells in enumerate(first) if any(map(IMPORT_ID.match, cells))]
+    if not with_ids:
         return table
-    texts, ids = first
-    if not any(cell.lstrip().startswith('{"ImportId"') for cell in ids):
-        return table
-    table = table.without(2)
-    table.notes.append("the texts and ids of Qualtrics' questions, two lines, are no answers")
-    _add_texts(table, texts)
+    table = _without_lines(table, with_ids[0] + 1)
+    if with_ids == [0]:  # somebody removed the texts
+        table.notes.append("the ids of Qualtrics' questions, a line, are no answer")
+    else:
+        table.notes.append("the texts and ids of Qualtrics' questions, two lines, are no answers")
+        _add_texts(table, first[0])
     person = table.index(["ResponseId"])
     known = table.index(["participant"]) is not None
     return table if person is None or known else _renamed(table, {person: "participant"})
+
+
+def _without_lines(table: Table, n_lines: int) -> Table:
+    """Drop the first lines of the file; of a folder, those of each file that has ids there."""
+    if table.files is None:
+        return table.without(n_lines)
+    cells = [list(map(str, column.to_pylist())) for column in table.data.columns]
+    dropped = np.zeros(table.data.num_rows, bool)
+    for start in table.files.starts.tolist():
+        last = start + n_lines - 1
+        if last < len(dropped) and any(IMPORT_ID.match(column[last]) for column in cells):
+            dropped[start : last + 1] = True
+    return replace(table, data=table.data.filter(pa.array(~dropped)), rows=table.rows[~dropped])
 
 
 def _add_texts(table: Table, texts: list[str]) -> None:
