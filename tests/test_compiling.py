@@ -182,8 +182,8 @@ def test_without_a_folder_for_compiled_kernels_all_works_with_one_note(tmp_path)
 
 def test_kernels_are_kept_where_there_is_a_folder(tmp_path):
     code = """
-from ordinate.kernels.backends.numba_ import similarity_sums
-print(similarity_sums.stats.cache_path)
+from ordinate.kernels.backends.numba_ import count_anchors
+print(count_anchors.stats.cache_path)
 """
     result = python(code, tmp_path, environment(tmp_path / "cache"))
     assert result.stdout.startswith(str(tmp_path / "cache"))

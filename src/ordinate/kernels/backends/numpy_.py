@@ -3,6 +3,8 @@
 Those that run on a device take torch tensors as well, for ``torch_`` to share.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ordinate._base.arrays import add_at, beside, cast, copy, count_in, keep, namespace
@@ -282,6 +284,13 @@ def loss_sums(
     return float(value.sum()), gradient
 
 
+def _add_outer(
+    sums: np.ndarray, item: np.ndarray, weight: np.ndarray, vectors: np.ndarray
+) -> None:
+    """Add the weighted outer products of vectors (m, d) to the blocks of their items."""
+    add_at(sums, item, weight[:, None, None] * vectors[:, :, None] * vectors[:, None, :])
+
+
 def curvature_sums(
     rows: np.ndarray,
     weight: np.ndarray,
@@ -289,6 +298,7 @@ def curvature_sums(
     loss: Loss,
     answer: np.ndarray = NO_ANSWER,
     one_voter: bool = False,
+    add_outer: Callable[..., None] = _add_outer,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each item's block (d, d) of a loss's curvature, and of its gradients' outer products.
 
@@ -296,7 +306,7 @@ def curvature_sums(
     derivative of z, the penalty's argument. The second is a sum over answers, whose rows' gradients
     are added up first: the rows of one ``answer`` (m,) have the same number there, and are
     together. Without numbers each row is an answer. A row of weight w stands for w answers, or, if
-    ``one_voter``, for one that says it w times.
+    ``one_voter``, for one that says it w times. Another backend may lend its ``add_outer``.
     """
     curvature, slope, pull, push = curvature_terms(rows, weight, points, loss, one_voter)
     xp = namespace(points)
@@ -304,13 +314,13 @@ def curvature_sums(
     spread = copy(blocks)
     changes = (pull - push, -pull, push)
     for item, change in zip(rows.T, changes, strict=True):
-        add_at(blocks, item, curvature[:, None, None] * _outer(change))
+        add_outer(blocks, item, curvature, change)
     if len(answer):
         gradient, item, _ = _answer_gradients(rows, answer, slope, changes, points)
-        add_at(spread, item, _outer(gradient))
+        add_outer(spread, item, xp.ones_like(gradient[:, 0]), gradient)
     else:
         for item, change in zip(rows.T, changes, strict=True):
-            add_at(spread, item, (slope**2)[:, None, None] * _outer(change))
+            add_outer(spread, item, slope**2, change)
     return blocks, spread
 
 
@@ -372,10 +382,6 @@ def _answer_gradients(
 
 def _times(blocks: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return (blocks * vectors[:, None, :]).sum(axis=2)
-
-
-def _outer(vectors: np.ndarray) -> np.ndarray:
-    return vectors[:, :, None] * vectors[:, None, :]
 
 
 def curvature_terms(
