@@ -141,8 +141,9 @@ def fit(
     unzip -p study.zip answers.csv | ordinate fit - -o study-map
     ```
     """
-    target = find_target(file, output, force)
+    check_method(method)
     check_device(device)
+    target = find_target(file, output, force)
     wanted = read_dimensions(dimensions)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white, ellipses)
     compiling = begin_compiling(method, noise, device, quiet)
@@ -261,6 +262,16 @@ def find_target(file: Path, output: Path | None, force: bool) -> Target:
         raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
     check_replaceable(folder, force)
     return Target(folder, path_in_words(file) if is_pipe(file) else named.name)
+
+
+def check_method(method: str) -> None:
+    """Refuse what is no method before anything is read, or loaded."""
+    from ordinate.estimators.catalogue import NAMES
+
+    if method not in NAMES:
+        raise shell.CommandError(
+            f"--method must be one of {', '.join(NAMES)}; got {method}", shell.WRONG_USE
+        )
 
 
 def check_device(device: str | None) -> None:

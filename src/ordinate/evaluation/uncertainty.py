@@ -11,7 +11,6 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import chdtri, ndtri
 
@@ -252,6 +251,8 @@ def closer_probability(points: Any, covariance: Any) -> float:
     >>> round(closer_probability([[0.0], [1.0], [-1.0]], covariance), 2)
     0.5
     """
+    from scipy.integrate import quad  # here, since it takes long to import
+
     (a, b, c), (A, B, C) = np.asarray(points, dtype=float), np.asarray(covariance, dtype=float)
     if not (np.isfinite(points).all() and np.isfinite(covariance).all()):
         return np.nan

@@ -284,9 +284,7 @@ def loss_sums(
     return float(value.sum()), gradient
 
 
-def _add_outer(
-    sums: np.ndarray, item: np.ndarray, weight: np.ndarray, vectors: np.ndarray
-) -> None:
+def _add_outer(sums: np.ndarray, item: np.ndarray, weight: np.ndarray, vectors: np.ndarray) -> None:
     """Add the weighted outer products of vectors (m, d) to the blocks of their items."""
     add_at(sums, item, weight[:, None, None] * vectors[:, :, None] * vectors[:, None, :])
 

@@ -15,6 +15,7 @@ from ordinate.kernels.backends.numba_.columns import (
 from ordinate.kernels.backends.numba_.maps import (
     curvature_sums,
     loss_sums,
+    shape_part,
     shape_sums,
     similarity_sums,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "scan_rows",
     "scatter_by_anchor",
     "score_sums",
+    "shape_part",
     "shape_sums",
     "similarity_sums",
 ]

@@ -233,8 +233,12 @@ def _finished(sums, gradient, item_of, place, state):
 
 
 def shape_sums(rows, weight, points, loss):
+    return *loss_sums(rows, weight, points, loss), *shape_part(rows, weight, points, loss)
+
+
+def shape_part(rows, weight, points, loss):
     if not loss.shape:  # nothing to compile for
-        return *loss_sums(rows, weight, points, loss), np.zeros(0), np.zeros((0, 0))
+        return np.zeros(0), np.zeros((0, 0))
     of_link, of_penalty = loss.link.by_shape, loss.penalty.by_shape
     none = (_no_number,) * 2
     compiled = filled(
@@ -250,7 +254,7 @@ def shape_sums(rows, weight, points, loss):
     shape = loss.link_shape, loss.penalty_shape, loss.margin
     compiled(rows, weight, points, *shape, sums, *buffers, *np.empty((2, 4, BATCH)))
     there = [*range(len(of_link)), *range(2, 2 + len(of_penalty))]
-    return *loss_sums(rows, weight, points, loss), sums[0, there], sums[1:][there][:, there]
+    return sums[0, there], sums[1:][there][:, there]
 
 
 def _no_number(x, *shape):
