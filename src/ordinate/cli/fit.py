@@ -150,7 +150,8 @@ def fit(
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
     from ordinate.estimators.participants import ParticipantEmbedding
-    from ordinate.study.run_folder import Story, write_run
+    from ordinate.study.run_folder import write_run
+    from ordinate.study.story import Story
 
     options = ReadingOptions.of(locals())
     more = FurtherOptions.of(locals())
