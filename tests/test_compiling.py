@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 import ordinate
-from ordinate.cli.fit import begin_compiling
+from ordinate.cli._before_fit import begin_compiling
 from ordinate.kernels.backends import compiling
 from ordinate.kernels.backends.compiling import CompilingBeside
 
