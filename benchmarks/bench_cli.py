@@ -54,7 +54,8 @@ def table(versions: dict[str, Path | None], folder: Path, repeats: int) -> None:
         for k in range(repeats):
             for name, source in versions.items():
                 caches = folder / f"caches-{name}-{len(options)}-{k}"
-                fit = ("fit", folder / "answers.csv", "-o", folder / "map", "--force", *options)
+                output = folder / f"map-{name}"
+                fit = ("fit", folder / "answers.csv", "-o", output, "--force", *options)
                 first[name].append(ordinate(source, *fit, caches=caches))
                 later[name].append(ordinate(source, *fit, caches=caches))
         for name in versions:
