@@ -1,41 +1,75 @@
-"""From process start to written files: ``ordinate fit`` on 100,000 triplets, first and later."""
+"""From process start to written files: ``ordinate fit`` on 100,000 triplets, first and later.
 
+``--against DIR`` runs another version in turn with this one: an unpacked archive of it, with its
+``src``. Both times are given: by the clock, and of the processors, children included.
+"""
+
+import argparse
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from _measure import heading
 
-
-def seconds(folder: Path, name: str, caches: Path) -> float:
-    """Time of one run of the command, with its caches in a folder."""
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(caches), "MPLCONFIGDIR": str(caches)}
-    command = [sys.executable, "-m", "ordinate", "fit", folder / "answers.csv", "-o", folder / name]
-    began = time.perf_counter()
-    subprocess.run([*command, "-q"], env=env, check=True)
-    return time.perf_counter() - began
+METHODS = {"default": [], "--method ste": ["--method", "ste"]}
 
 
-def bare() -> float:
-    """Time to start Python and import what the command needs and does not write itself."""
-    code = "import numba, sklearn.base, pyarrow.csv, matplotlib.figure"
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], check=True)
-    return time.perf_counter() - began
+class Took(NamedTuple):
+    """Seconds by the clock, and of the processors."""
+
+    clock: float
+    processors: float
+
+
+def ordinate(source: Path | None, *arguments: object, caches: Path | None = None) -> Took:
+    """Run a command of this version, or of the one in a folder, with its caches in a folder."""
+    env = dict(os.environ)
+    if source is not None:
+        env["PYTHONPATH"] = str(source / "src")
+    if caches is not None:
+        env |= {"NUMBA_CACHE_DIR": str(caches), "MPLCONFIGDIR": str(caches)}
+    before, began = os.times(), time.perf_counter()
+    command = [sys.executable, "-P", "-m", "ordinate", *map(str, arguments), "-q"]
+    subprocess.run(command, env=env, check=True)
+    took, after = time.perf_counter() - began, os.times()
+    user = after.children_user - before.children_user
+    return Took(took, user + after.children_system - before.children_system)
+
+
+def best(runs: list[Took]) -> str:
+    """Write the fastest of some runs, by either measure."""
+    clock, processors = (min(times) for times in zip(*runs, strict=True))
+    return f"{clock:.2f} s ({processors:.2f})"
+
+
+def table(versions: dict[str, Path | None], folder: Path, repeats: int) -> None:
+    print("| | first ever | later |\n|---|---|---|")
+    for method, options in METHODS.items():
+        first: dict[str, list[Took]] = {name: [] for name in versions}
+        later: dict[str, list[Took]] = {name: [] for name in versions}
+        for k in range(repeats):
+            for name, source in versions.items():
+                caches = folder / f"caches-{name}-{len(options)}-{k}"
+                output = folder / f"map-{name}"
+                fit = ("fit", folder / "answers.csv", "-o", output, "--force", *options)
+                first[name].append(ordinate(source, *fit, caches=caches))
+                later[name].append(ordinate(source, *fit, caches=caches))
+        for name in versions:
+            print(f"| {name}, {method} | {best(first[name])} | {best(later[name])} |", flush=True)
 
 
 if __name__ == "__main__":
-    heading("ordinate fit, 100,000 triplets, 200 items")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--against", type=Path, help="the folder of another version")
+    parser.add_argument("--repeats", type=int, default=3)
+    given = parser.parse_args()
+    heading("ordinate fit, 100,000 triplets, 200 items: by the clock (of the processors)")
+    versions = {"this": None} | ({} if given.against is None else {"other": given.against})
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        simulate = [sys.executable, "-m", "ordinate", "simulate", "--n", "200"]
-        simulate += ["--triplets", "100000", "-o", str(folder / "answers.csv"), "-q"]
-        subprocess.run(simulate, check=True)
-        imports = min(bare() for _ in range(3))
-        first = [seconds(folder, f"first{k}", folder / f"caches{k}") for k in range(3)]
-        later = [seconds(folder, f"later{k}", folder / "caches0") for k in range(3)]
-        print(f"first ever (nothing compiled, no fonts known): {min(first):.2f} s")
-        print(f"later: {min(later):.2f} s, {min(later) / imports:.1f}x the bare imports")
+        answers = ("--n", 200, "--triplets", 100_000, "-o", Path(name) / "answers.csv")
+        ordinate(None, "simulate", *answers)
+        table(versions, Path(name), given.repeats)

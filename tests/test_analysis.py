@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from ordinate import LOE, STE, OrdinalEmbedding, Triplets, sample_points, sample_triplets
-from ordinate.estimators.methods import METHODS, choose
+from ordinate.estimators.catalogue import METHODS
+from ordinate.estimators.methods import choose
 from ordinate.evaluation.analysis import analyse
 
 
@@ -84,7 +85,7 @@ def test_the_method_that_suits(monkeypatch):
     assert isinstance(choose(about, 2).estimator, LOE)
     assert choose(many, 2).name == "ordinal"
     for method in METHODS:
-        assert isinstance(choose(many, 3, method.name).estimator, method.estimator)
+        assert type(choose(many, 3, method.name).estimator).__name__ == method.estimator
     with pytest.raises(ValueError, match="loe does not take n_init"):
         choose(many, 2, "loe", n_init=3)
     with pytest.raises(ValueError, match="method must be one of"):

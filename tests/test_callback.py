@@ -26,7 +26,7 @@ from ordinate import (
     sample_points,
     sample_triplets,
 )
-from ordinate.cli.fit import plain
+from ordinate.cli._after_fit import plain
 
 GRADIENT = [STE, TSTE, CKL, PowerEmbedding, GNMDS, SOE]
 KERNEL = [STEKer, STEProj, GNMDSKer]

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 import ordinate
-from ordinate.cli.fit import begin_compiling
+from ordinate.cli._before_fit import begin_compiling
 from ordinate.kernels.backends import compiling
 from ordinate.kernels.backends.compiling import CompilingBeside
 
@@ -60,7 +60,7 @@ def test_the_process_that_compiles_ends_with_the_one_that_wants_it(tmp_path):
 import time
 from ordinate.kernels.backends.compiling import CompilingBeside
 with CompilingBeside("ste") as compiling:
-    print(compiling.child.pid, flush=True)
+    print(compiling.children[0].pid, flush=True)
     time.sleep(600)
 """
     parent = subprocess.Popen(
@@ -76,12 +76,28 @@ with CompilingBeside("ste") as compiling:
     assert not list(tmp_path.glob("*/maps._loss_sums-*.nbi"))
 
 
+def test_every_kernel_that_takes_long_is_compiled_once_in_some_process(tmp_path):
+    """Two threads share the work; of more, one reads the file while the others compile."""
+    code = """
+from ordinate.kernels.backends.compiling import CompilingBeside
+with CompilingBeside("power") as compiling:
+    compiling.wait()
+print(len(compiling.children), [child.returncode for child in compiling.children])
+"""
+    for threads, printed in (("2", "1 [0]"), ("4", "2 [0, 0]")):
+        cache = tmp_path / threads
+        result = python(code, tmp_path, environment(cache, ORDINATE_THREADS=threads))
+        assert result.stdout.strip() == printed, result.stderr
+        for kernel in ("_loss_sums", "_shape_part"):
+            assert len(list(cache.glob(f"*/maps.{kernel}-*.nbi"))) == 1
+
+
 def test_a_process_that_is_no_longer_wanted_is_ended(tmp_path):
     code = """
 from ordinate.kernels.backends.compiling import CompilingBeside
 with CompilingBeside("ste") as compiling:
     pass
-print(compiling.child.returncode)
+print(*(child.returncode for child in compiling.children))
 """
     result = python(code, tmp_path, environment(tmp_path / "cache") | {"PYTHONWARNINGS": "error"})
     assert result.stdout.strip() not in ("", "0", "None"), result.stderr
@@ -107,7 +123,7 @@ def test_where_no_process_can_be_had_the_kernel_is_compiled_when_it_is_called(mi
     with CompilingBeside("ste") as nothing:
         nothing.wait()
     assert len(missing) == 1
-    assert nothing.child is None
+    assert nothing.children == []
 
 
 @pytest.mark.parametrize("why", ["kept", "not kept", "one thread", "no loss", "no numba"])
@@ -182,8 +198,8 @@ def test_without_a_folder_for_compiled_kernels_all_works_with_one_note(tmp_path)
 
 def test_kernels_are_kept_where_there_is_a_folder(tmp_path):
     code = """
-from ordinate.kernels.backends.numba_ import similarity_sums
-print(similarity_sums.stats.cache_path)
+from ordinate.kernels.backends.numba_ import count_anchors
+print(count_anchors.stats.cache_path)
 """
     result = python(code, tmp_path, environment(tmp_path / "cache"))
     assert result.stdout.startswith(str(tmp_path / "cache"))

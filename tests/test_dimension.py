@@ -20,7 +20,7 @@ from ordinate.algorithms import dimension
 from ordinate.algorithms.dimension import DimensionChoice, Tried
 from ordinate.algorithms.selection import mean_of_answers
 from ordinate.cli import app
-from ordinate.cli.fit import read_dimensions
+from ordinate.cli._before_fit import read_dimensions
 
 
 def answers(d, per_coordinate=100, n=30, seed=0, noise="btl", size=1.0):

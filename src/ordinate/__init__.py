@@ -19,21 +19,12 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
     from ordinate.data import advice, answers, simulate
     from ordinate.data.simulate import Power, sample_points, sample_triplets
     from ordinate.data.triplets import Triplets
-    from ordinate.estimators import (
-        CKL,
-        GNMDS,
-        LOE,
-        SOE,
-        STE,
-        TSTE,
-        GNMDSKer,
-        OrdinalEmbedding,
-        PowerEmbedding,
-        STEKer,
-        STEProj,
-    )
     from ordinate.estimators.comparing import compare
     from ordinate.estimators.differences import individual_differences
+    from ordinate.estimators.gradient import CKL, GNMDS, SOE, STE, TSTE, PowerEmbedding
+    from ordinate.estimators.kernel import GNMDSKer, STEKer, STEProj
+    from ordinate.estimators.loe import LOE
+    from ordinate.estimators.ordinal import OrdinalEmbedding
     from ordinate.estimators.participants import ParticipantEmbedding, participants
     from ordinate.estimators.saving import load
     from ordinate.evaluation import metrics, uncertainty
@@ -63,21 +54,12 @@ _HOMES = {
     "data": ("advice", "answers", "simulate"),
     "data.simulate": ("Power", "sample_points", "sample_triplets"),
     "data.triplets": ("Triplets",),
-    "estimators": (
-        "CKL",
-        "GNMDS",
-        "LOE",
-        "SOE",
-        "STE",
-        "TSTE",
-        "GNMDSKer",
-        "OrdinalEmbedding",
-        "PowerEmbedding",
-        "STEKer",
-        "STEProj",
-    ),
     "estimators.comparing": ("compare",),
     "estimators.differences": ("individual_differences",),
+    "estimators.gradient": ("CKL", "GNMDS", "SOE", "STE", "TSTE", "PowerEmbedding"),
+    "estimators.kernel": ("GNMDSKer", "STEKer", "STEProj"),
+    "estimators.loe": ("LOE",),
+    "estimators.ordinal": ("OrdinalEmbedding",),
     "estimators.participants": ("ParticipantEmbedding", "participants"),
     "estimators.saving": ("load",),
     "evaluation": ("metrics", "uncertainty"),

@@ -14,7 +14,7 @@ from fuzz.scratch import scratch
 from fuzz.shell import Command
 from ordinate import STE, Triplets, load, ondisk, readers
 from ordinate.files.maps import read_map
-from ordinate.study.run_folder import read_record
+from ordinate.study.record import read_record
 
 # What may be raised at a damaged folder; an OSError with a number would be the system's.
 REFUSALS = (ValueError, MemoryError, OSError)

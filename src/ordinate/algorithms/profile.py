@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from ordinate._base.arrays import beside, namespace, on_host
 from ordinate.algorithms.optimise import minimise
@@ -152,7 +152,7 @@ def response_intervals(
     variance = float(on_host((points**2).mean()))
     power, slope, lapse = shape
     numbers, points = _Numbers(power, slope, lapse, variance), points / math.sqrt(variance)
-    allowed = float(chi2.ppf(level, 1)) / 2 * rows_per_answer
+    allowed = float(chdtri(1, 1 - level)) / 2 * rows_per_answer
     every = [_Coordinates(wanted, points.shape[1]) for wanted in NUMBERS]
     fall = 0.0
     for left in reversed(range(TRIES)):

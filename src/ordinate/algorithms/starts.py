@@ -276,7 +276,8 @@ class Race:
             return beside(field.counts, occurs * self.generator.normal(size=(n, dimensions)))
 
         def by_ste() -> np.ndarray:
-            ste = losses.get("ste")
+            # STE is a point of the power family, whose kernel is there already.
+            ste = losses.get("power" if self.loss.name == "power" else "ste")
             points = random(d)
             points = best_scale(field.sample(SCALE_ROWS), ste, points) * points
             return self._descend(field, points, ROUGH, ste).points

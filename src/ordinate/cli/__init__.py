@@ -13,6 +13,7 @@ import typer
 
 from ordinate.cli import _shell as shell
 from ordinate.cli import about, ask, compare, data, fit, maps, place, reproduce
+from ordinate.cli._imports import spare_imports
 
 app = typer.Typer(
     name="ordinate",
@@ -58,6 +59,7 @@ def ordinate(
 
 def main() -> None:
     """Run the command line, then end at once: to take a large Python apart takes half a second."""
+    spare_imports()
     code: str | int | None = 0
     try:
         app()

@@ -18,7 +18,7 @@ def find_appearance(
     quiet: bool = False,
 ) -> Any:
     """Find pictures, colours and names of items, by their labels."""
-    from ordinate.study.run_folder import Appearance
+    from ordinate.study.story import Appearance
 
     columns = dict(known or {})
     if items is not None:

@@ -148,12 +148,12 @@ def _interrupt(*_: Any) -> NoReturn:
 
 
 def _explain(error: Exception) -> tuple[str, int]:
+    if isinstance(error, CommandError):
+        return told(error), error.code
     from ordinate._base.device import DeviceError
     from ordinate.files.datasets import DownloadError
     from ordinate.files.readers import ReadError
 
-    if isinstance(error, CommandError):
-        return told(error), error.code
     if isinstance(error, ReadError):
         return _with_remedies(error), UNREADABLE
     if isinstance(error, FileExistsError) and error.errno is None:  # said of our own output

@@ -20,10 +20,10 @@ def methods(debug: shell.Debug = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ordinate.estimators.methods import METHODS
+    from ordinate.estimators.catalogue import METHODS
 
     table = Table("method", "what it is for", "needs", box=None, pad_edge=False)
-    table.add_row("auto", "ste; loe for very many questions about landmarks", "any triplets")
+    table.add_row("auto", "ordinal; loe for very many questions about landmarks", "any triplets")
     for method in METHODS:
         table.add_row(method.name, method.purpose, method.needs)
     Console().print(table)

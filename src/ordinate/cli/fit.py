@@ -1,8 +1,5 @@
 """The command ``fit``: from raw file to labelled coordinates, figure and report."""
 
-import re
-import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -11,9 +8,18 @@ import typer
 
 from ordinate.cli import _shell as shell
 from ordinate.cli import people
+from ordinate.cli._after_fit import check_written, plain, report, story_of
 from ordinate.cli._appearance import find_appearance
-from ordinate.cli.data import ReadingOptions, open_answers, refuse_file
-from ordinate.cli.further import SENTENCES, FurtherOptions, look_further
+from ordinate.cli._before_fit import (
+    begin_compiling,
+    check_device,
+    check_ellipses,
+    check_method,
+    find_target,
+    read_dimensions,
+)
+from ordinate.cli.data import ReadingOptions, open_answers
+from ordinate.cli.further import FurtherOptions, look_further
 from ordinate.cli.maps import (
     Colour,
     Ellipses,
@@ -27,12 +33,6 @@ from ordinate.cli.maps import (
     drawing_of,
 )
 
-FILES = (
-    *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
-    *("participants.csv", "participants.png", "participants.svg", "axes.csv"),
-    *("covariance.npy", "model.json", "report.html", "run.json"),
-    *("groups.csv", "groups.png", "groups.svg", "groups"),
-)
 AROUND = 4  # stages: reading before the fits; figure, report and record after them
 
 
@@ -141,15 +141,16 @@ def fit(
     unzip -p study.zip answers.csv | ordinate fit - -o study-map
     ```
     """
-    target = find_target(file, output, force)
+    check_method(method)
     check_device(device)
+    target = find_target(file, output, force)
     wanted = read_dimensions(dimensions)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white, ellipses)
     compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
     from ordinate.estimators.participants import ParticipantEmbedding
-    from ordinate.study.run_folder import Story, write_run
+    from ordinate.study.run_folder import write_run
 
     options = ReadingOptions.of(locals())
     more = FurtherOptions.of(locals())
@@ -182,9 +183,9 @@ def fit(
         compiling.wait()
         estimator, screened, differing = choice.estimator, None, None
         asked_of_people = {
-            "--weigh-participants": weigh_participants,
-            "--exclude-chance": exclude_chance,
-            "--individual-differences": individual_differences,
+            "weigh_participants": weigh_participants,
+            "exclude_chance": exclude_chance,
+            "individual_differences": individual_differences,
         }
         people.check_people(source, estimator, asked_of_people)
         if exclude_chance:
@@ -200,21 +201,14 @@ def fit(
             "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
             "device": result.model.device_,
             "random_state": seed,
-            "weigh_participants": weigh_participants,
-            "exclude_chance": exclude_chance,
-            "individual_differences": individual_differences,
+            **asked_of_people,
         }
-        story = Story(
-            title=title or target.name,
-            method=choice.name,
-            reason=shell.spelled(choice.reason),
+        story = story_of(
+            source,
+            choice,
+            title or target.name,
             settings=plain(choice.estimator.get_params(deep=False)) | used,
-            source=source.origin,
-            notes=source.notes,
-            problems=source.problems,
-            summary=source.summary,
             seconds=stages.seconds,
-            command=shlex.join(["ordinate", *sys.argv[1:]]),
             more=further.records,
             differences=differing,
         )
@@ -229,89 +223,7 @@ def fit(
                 partial, source.triplets, story, appearance, stages.begin, defuse=defuse
             )
     report(target.folder, record, result.warnings, quiet, as_json)
-    if unwritten:
-        raise shell.CommandError(
-            f"the disk is full, and the {' and the '.join(unwritten)} could not be written; the "
-            f"map is in {target.folder}, with its model and record. Free some space and draw it "
-            "with `ordinate plot`, or fit again with --force",
-            shell.UNWRITABLE,
-        )
-
-
-class Target(NamedTuple):
-    """Where results go, and what the answers are called."""
-
-    folder: Path
-    name: str
-
-
-def find_target(file: Path, output: Path | None, force: bool) -> Target:
-    """Find a folder for the results before anything is read, and refuse one that is taken."""
-    from ordinate._base.endings import stem
-    from ordinate._base.writing import check_replaceable
-    from ordinate.files.formats.files import is_pipe, path_in_words
-
-    if is_pipe(file) and output is None:
-        raise shell.CommandError(
-            f"what comes through {path_in_words(file)} has no name to give to the results: "
-            "say where they go with --output",
-            shell.WRONG_USE,
-        )
-    named = file if file.name not in ("", "..") else file.resolve()
-    folder = named.with_name(f"{stem(named.name)}-map") if output is None else output
-    if file.exists() and folder.exists() and file.resolve().is_relative_to(folder.resolve()):
-        raise shell.CommandError(f"{folder} holds the input: name another", shell.UNWRITABLE)
-    refuse_file(folder)
-    check_replaceable(folder, force)
-    return Target(folder, path_in_words(file) if is_pipe(file) else named.name)
-
-
-def check_device(device: str | None) -> None:
-    """Refuse what is no device before anything is read."""
-    if device is not None and not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
-        raise shell.CommandError(
-            f"--device must be cpu, cuda, cuda:<number> or auto; got {device}", shell.WRONG_USE
-        )
-
-
-def check_ellipses(ellipses: bool | None, choice: Any) -> None:
-    """Refuse ellipses of a method that cannot tell how sure its map is, before it is fitted."""
-    if ellipses and not hasattr(type(choice.estimator), "covariance_"):
-        raise shell.CommandError(
-            f"--ellipses: method {choice.name} cannot tell how sure its map is; leave that out, or "
-            "take a method with probabilities, such as ste (in Python, ordinate.bootstrap tells "
-            "it of any method)",
-            shell.WRONG_USE,
-        )
-
-
-def begin_compiling(method: str, noise: str | None, device: str | None, quiet: bool) -> Any:
-    """Begin to compile what the method needs, while the file is read."""
-    from ordinate.kernels.backends.compiling import CompilingBeside
-
-    loss = {"auto": "power" if noise is None else "ste", "ordinal": "power"}.get(method, method)
-    if loss == "ste" and noise == "thurstone":
-        loss = "probit"
-    with shell.warnings_as_notes(quiet):
-        return CompilingBeside(loss if device in (None, "cpu") else "")
-
-
-def read_dimensions(text: str) -> int | str | list[int]:
-    """Read a number of dimensions; or several, as 1-6 or 2,3,5 or auto, to choose among."""
-    if text == "auto":
-        return text
-    found: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,4})\s*(?:-\s*(\d{1,4})\s*)?", part)
-        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not 1 <= low <= high:
-            raise shell.CommandError(
-                f"--dimensions must be a number from 1, or several to choose among, as 1-6 or "
-                f"2,3,5, or auto, which is 1-6; got {text}",
-                shell.WRONG_USE,
-            )
-        found += range(low, high + 1)
-    return found[0] if text.strip().isdigit() else found
+    check_written(target.folder, unwritten)
 
 
 class Checked(NamedTuple):
@@ -369,68 +281,3 @@ def analysed(
             shell.WRONG_USE,
         )
     return analysis.analyse_stored(estimator, source.triplets, tell=tell)
-
-
-def plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings as values that JSON knows; a callback is none."""
-    known = (str, int, float, bool, type(None))
-    return {
-        name: v if isinstance(v, known) else repr(v)
-        for name, v in settings.items()
-        if name != "callback"
-    }
-
-
-def report(
-    folder: Path, record: dict[str, Any], warned: list[str], quiet: bool, as_json: bool
-) -> None:
-    """Say what came out: the record as JSON, or a few lines."""
-    from ordinate.evaluation.metrics import in_words, three_way_in_words
-
-    if as_json:
-        shell.answer_json({"output": str(folder), **record})
-        return
-    for note in record["dropped"]:
-        shell.say(f"note: {note}", quiet)
-    for problem in record["problems"]:
-        if problem["severity"] != "note":
-            shell.say(f"{problem['severity']}: {problem['what']} ({problem['remedy']})", quiet)
-    for warning in warned:
-        shell.say(f"warning: {shell.spelled(warning)}", quiet)
-    if quiet:
-        return
-    if record["input"].get("the first says"):
-        shell.answer(f"the first answer was read as: {record['input']['the first says']}")
-    held_out, result = record["held_out"], record["result"]
-    d = result["n_components"]
-    shell.answer(
-        f"{result['n_items']:,} items in {d} dimension{'s' * (d > 1)} by "
-        f"{record['method']} ({record['why']})"
-    )
-    if record["choice"] is not None:
-        shell.answer(record["choice"]["told"])
-    if record["dimension"] is not None and record["dimension"]["n_components"] is not None:
-        shell.answer(record["dimension"]["told"])
-    if record["participants"] is not None:
-        shell.answer(record["participants"]["told"])
-    if record["individual_differences"] is not None:
-        shell.answer(record["individual_differences"]["told"])
-    if held_out is not None:
-        accuracy = in_words(held_out)
-        shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
-        if held_out["log_likelihood"] is not None:
-            shell.answer(
-                f"held-out log-likelihood {held_out['log_likelihood']:.4f} per triplet; expected "
-                f"calibration error {held_out['calibration']['error']:.1%}"
-            )
-        if held_out["three_way"]:
-            shell.answer(f"held-out answers: {three_way_in_words(held_out)}")
-    if record["uncertainty"] is not None:
-        shell.answer(f"how sure: {record['uncertainty']['told']}")
-    if result["covariance"] is not None:
-        shell.answer(f"standard errors {result['covariance']}")
-    for name in SENTENCES:
-        if name in record:
-            shell.answer(record[name]["sentence"])
-    written = [name for name in FILES if (folder / name).exists()]
-    shell.answer(f"{folder}/: {', '.join(written)}")

@@ -241,7 +241,7 @@ class Origin(NamedTuple):
 def _origin(embedding: Path, file: Path, sha256: str) -> Origin:
     """Compare a file with the one that the record beside a map names as its source."""
     from ordinate.evaluation.metrics import in_words
-    from ordinate.study.run_folder import read_record
+    from ordinate.study.record import read_record
 
     record = read_record(embedding)
     source = None if record is None else record["input"].get("sha256")

@@ -82,7 +82,7 @@ def check_people(source: "Checked", estimator: Any, options: dict[str, bool]) ->
     from ordinate.algorithms.participants import Rows
     from ordinate.estimators.likelihood import check_likelihood
 
-    asked = [option for option, given in options.items() if given]
+    asked = [shell.as_command_line({name: None}) for name, given in options.items() if given]
     if not asked:
         return
     if source.streamed:

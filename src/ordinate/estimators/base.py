@@ -52,9 +52,11 @@ else:
 
 def _streaming() -> list[str]:
     """Names of the estimators that take triplets which are not in memory."""
-    from ordinate.estimators.methods import METHODS
+    from ordinate import estimators
+    from ordinate.estimators.catalogue import METHODS
 
-    return [entry.estimator.__name__ for entry in METHODS if entry.estimator._streams]
+    classes = [method.estimator for method in METHODS]
+    return [name for name in classes if getattr(estimators, name)._streams]
 
 
 class Embedder(UncertainMap, ScikitEstimator):

@@ -1,26 +1,15 @@
-"""The methods by name: what each is for, and which one suits given triplets."""
+"""Which method suits given triplets, and its estimator."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ordinate import estimators
 from ordinate._base.checks import check_choice
 from ordinate._base.messages import Message, Option
 from ordinate.algorithms.landmark_choice import asks_about_landmarks
 from ordinate.data.triplets import Triplets
-from ordinate.estimators import (
-    CKL,
-    GNMDS,
-    LOE,
-    SOE,
-    STE,
-    TSTE,
-    GNMDSKer,
-    OrdinalEmbedding,
-    PowerEmbedding,
-    STEKer,
-    STEProj,
-)
 from ordinate.estimators.base import Embedder
+from ordinate.estimators.catalogue import METHODS, NAMES
 from ordinate.files.ondisk import TripletFile
 from ordinate.passes import store_of
 
@@ -30,33 +19,6 @@ MANY = 20_000_000
 FEW = 10
 RIDGE = 1.0
 LEAST = 50  # answers that can choose anything
-
-
-class Method(NamedTuple):
-    """A method: its name on the command line, its estimator, what it is for."""
-
-    name: str
-    estimator: type[Embedder]
-    purpose: str
-    needs: str
-
-
-METHODS = (
-    Method(
-        "ordinal", OrdinalEmbedding, "lets unseen answers choose: the usual choice", "any triplets"
-    ),
-    Method("ste", STE, "the most likely map, if squared distances are compared", "any triplets"),
-    Method("tste", TSTE, "like ste with heavy tails: shows groups", "any triplets"),
-    Method("ckl", CKL, "answers that depend on ratios of distances", "any triplets"),
-    Method("power", PowerEmbedding, "people who compare distances, and lapse", "any triplets"),
-    Method("soe", SOE, "answers with little noise: respects their order", "any triplets"),
-    Method("gnmds", GNMDS, "a max-margin baseline", "any triplets"),
-    Method("loe", LOE, "hundreds of millions of answers in seconds", "questions about landmarks"),
-    Method("ste-ker", STEKer, "convex form of ste, for comparison", "up to 2,000 items or so"),
-    Method("ste-proj", STEProj, "ste over matrices of low rank", "up to 2,000 items or so"),
-    Method("gnmds-ker", GNMDSKer, "convex form of gnmds", "up to 2,000 items or so"),
-)
-NAMES = ("auto", *(method.name for method in METHODS))
 
 
 class Choice(NamedTuple):
@@ -103,7 +65,8 @@ def choose(
         name, reason = _choosing(triplets, name), "it chooses the number of dimensions"
     elif name == "auto":
         name, reason = _suitable(triplets, n_components, given)
-    estimator = {method.name: method.estimator for method in METHODS}[name]
+    classes = {method.name: method.estimator for method in METHODS}
+    estimator = getattr(estimators, classes[name])
     known = estimator().get_params()
     if "random_state" not in known:
         given.pop("random_state", None)
@@ -134,7 +97,7 @@ def _suitable(
     """Return the name of the method that suits, and why; a ridge goes to what is given."""
     if len(triplets) > MANY and asks_about_landmarks(store_of(triplets).counts[0], n_components):
         return "loe", "very many questions about few landmarks"
-    chosen_there = sorted(set(given) - set(OrdinalEmbedding().get_params()))
+    chosen_there = sorted(set(given) - set(estimators.OrdinalEmbedding().get_params()))
     why_not: Message | None = None
     if chosen_there:
         names = Message.joined(", ", (Message(Option(option)) for option in chosen_there))

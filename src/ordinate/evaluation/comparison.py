@@ -10,8 +10,6 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
-from scipy.stats import f as f_distribution
 
 from ordinate._base.messages import Message, Option, some
 from ordinate.data.labels import places
@@ -269,6 +267,9 @@ def _by_covariances(
     found: Comparison, gap: np.ndarray, both: np.ndarray, weight: np.ndarray
 ) -> Comparison:
     """Add what covariances say: ``both`` (n, d, d) has those of the gaps before the alignment."""
+    from scipy.stats import chi2  # here, since it takes long to import
+    from scipy.stats import f as f_distribution
+
     n, d = gap.shape
     J = _alignment_moves(found.second)
     left = _after_alignment(both, J, weight)

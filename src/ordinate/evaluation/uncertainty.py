@@ -11,10 +11,8 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.special import ndtri
-from scipy.stats import chi2
+from scipy.special import chdtri, ndtri
 
 from ordinate._base.checks import check_number, check_whole
 from ordinate._base.messages import some
@@ -181,7 +179,7 @@ def ellipses(covariance: Any, level: float = LEVEL) -> Ellipses:
     check_number("level", level, above=0, below=1)
     known = np.isfinite(C).all(axis=(1, 2))
     variances, directions = np.linalg.eigh(np.where(known[:, None, None], C, 0.0))
-    axes = np.sqrt(chi2.ppf(level, 2) * np.maximum(variances[:, ::-1], 0.0))
+    axes = np.sqrt(chdtri(2, 1 - level) * np.maximum(variances[:, ::-1], 0.0))
     angle = np.degrees(np.arctan2(directions[:, 1, 1], directions[:, 0, 1])) % 180.0
     return Ellipses(np.where(known[:, None], axes, np.nan), np.where(known, angle, np.nan))
 
@@ -253,6 +251,8 @@ def closer_probability(points: Any, covariance: Any) -> float:
     >>> round(closer_probability([[0.0], [1.0], [-1.0]], covariance), 2)
     0.5
     """
+    from scipy.integrate import quad  # here, since it takes long to import
+
     (a, b, c), (A, B, C) = np.asarray(points, dtype=float), np.asarray(covariance, dtype=float)
     if not (np.isfinite(points).all() and np.isfinite(covariance).all()):
         return np.nan

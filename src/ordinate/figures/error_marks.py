@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from ordinate.evaluation.uncertainty import LEVEL, ellipses, standard_errors
 
@@ -16,8 +16,8 @@ TRUE_PLACES = "the true places"  # what ellipses hold
 WIDEST = 0.2  # share of the map that the marks of outermost items may add to it on each side
 FILL, EDGE = 0.12, 0.40  # opacity
 FEW = 3  # ellipses over each other that are filled no paler
-WIDE = float(np.sqrt(chi2.ppf(LEVEL, 1)))  # standard errors on either side of an interval
-REACH = float(np.sqrt(chi2.ppf(LEVEL, 2)))  # and from the centre of an ellipse to its rim
+WIDE = float(np.sqrt(chdtri(1, 1 - LEVEL)))  # standard errors on either side of an interval
+REACH = float(np.sqrt(chdtri(2, 1 - LEVEL)))  # and from the centre of an ellipse to its rim
 
 
 def helpful(n: int, d: int, source: Any) -> bool:

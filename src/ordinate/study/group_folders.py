@@ -17,7 +17,8 @@ from ordinate.evaluation.groups import Group, Groups
 from ordinate.figures.figure_files import save_both
 from ordinate.figures.grouping import plot_groups
 from ordinate.files.maps import as_text, write_table
-from ordinate.study.run_folder import Appearance, Story, write_run
+from ordinate.study.run_folder import write_run
+from ordinate.study.story import Appearance, Story
 
 FOLDER, TABLE, FIGURE = "groups", "groups.csv", "groups.png"
 

@@ -14,7 +14,7 @@ from ordinate.estimators.saving import known_covariance, write_model
 from ordinate.figures.figure_files import save_both
 from ordinate.figures.placed import plot_placed
 from ordinate.files.maps import MapFile, write_map
-from ordinate.study.run_folder import versions
+from ordinate.study.record import versions
 
 
 def write_placed(

@@ -1,7 +1,7 @@
-"""Compiling on two cores, the first time that a loss is used on a machine.
+"""Compiling on several cores, the first time that a loss is used on a machine.
 
-Compiled kernels are kept on disk. The first time, the one that takes longest is left to a process
-of its own while this one reads the data; this one then finds it on the disk.
+Compiled kernels are kept on disk. The first time, those that take longest are left to processes of
+their own while this one reads the data; this one then finds them on the disk.
 """
 
 import os
@@ -19,9 +19,9 @@ from ordinate.kernels.backends import load
 
 
 class CompilingBeside:
-    """A process that compiles the kernel of a loss; it ends with the ``with`` block, or before.
+    """Processes that compile the kernels of a loss; they end with the ``with`` block, or before.
 
-    There is none if the kernel is on the disk already or cannot be kept there, without numba, on
+    There are none if the kernels are on the disk already or cannot be kept there, without numba, on
     one thread, or for a name that is not a loss's.
 
     Parameters
@@ -32,43 +32,54 @@ class CompilingBeside:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.child: subprocess.Popen | None = None
+        self.children: list[subprocess.Popen] = []
+        self.left: list[str] = []
         load()  # warns if there is no numba
         if n_threads() == 1 or name not in losses.NAMES or not _is_missing(name):
             return
-        code = f"from {__name__} import compile_loss; compile_loss({name!r})"
-        # -P: what lies in the current folder, such as a numpy.py, is never imported.
-        command, no = [sys.executable, "-P", "-c", code], subprocess.DEVNULL
-        try:
-            self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=no, stderr=no)
-        except OSError:
-            return  # no process can be had: the kernel is compiled here, when it is called
+        kernels = ["loss_sums", *["shape_part"] * bool(losses.get(name).shape)]
+        self.left = ["curvature_sums", *kernels[n_threads() - 1 :]]
+        for kernel in kernels[: n_threads() - 1]:
+            code = f"from {__name__} import compile_beside; compile_beside({kernel!r}, {name!r})"
+            # -P: what lies in the current folder, such as a numpy.py, is never imported.
+            command, no = [sys.executable, "-P", "-c", code], subprocess.DEVNULL
+            try:
+                child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=no, stderr=no)
+            except OSError:
+                return  # no process can be had: kernels are compiled here, when they are called
+            self.children.append(child)
 
     def wait(self) -> None:
-        """Compile the other kernels that a map needs, and wait for this one."""
-        if self.child is not None:
+        """Compile the other kernels that a map needs, and wait for these."""
+        if self.children:
             rows, weight, points = _tiny()
             load().similarity_sums(rows, weight, points.astype(np.float32))
-            load().curvature_sums(rows, weight, points, losses.get(self.name))
-            self.child.wait()  # if it failed, the kernel is compiled here, when it is called
+            for kernel in self.left:
+                _compile(kernel, self.name)
+        for child in self.children:
+            child.wait()  # if it failed, the kernel is compiled here, when it is called
 
     def __enter__(self) -> "CompilingBeside":
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if self.child is not None:
-            self.child.kill()
-            self.child.communicate()
+        for child in self.children:
+            child.kill()
+            child.communicate()
 
 
-def compile_loss(name: str) -> None:
-    """Compile the kernel of a loss, unless the process that wants it ends before."""
+def compile_beside(kernel: str, name: str) -> None:
+    """Compile a kernel of a loss, unless the process that wants it ends before."""
     Thread(target=_end_with_parent, daemon=True).start()
-    load("numba").loss_sums(*_tiny(), losses.get(name))
+    _compile(kernel, name)
+
+
+def _compile(kernel: str, name: str) -> None:
+    getattr(load("numba"), kernel)(*_tiny(), losses.get(name))
 
 
 def _is_missing(name: str) -> bool:
-    """Whether the kernel of a loss should be on the disk and is not."""
+    """Whether the kernels of a loss should be on the disk and are not."""
     try:
         from ordinate.kernels.backends.numba_.maps import loss_kernel
     except ImportError:

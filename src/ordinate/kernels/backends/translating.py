@@ -34,14 +34,22 @@ class Language(NamedTuple):
         What makes a function of the language of one of Python.
     constant : function
         What makes a constant of the language of a number.
+    known : dict
+        What has been translated so far, so that nothing is compiled twice.
     """
 
     functions: Mapping[str, Any]
     compiled: Callable[[Any], Any]
+    known: dict[Any, Any]
     constant: Callable[[float], Any] = float
 
     def translate(self, formula: Any) -> Any:
         """Return the formula in this language, and with it the formulas that it calls."""
+        if formula not in self.known:
+            self.known[formula] = self._translated(formula)
+        return self.known[formula]
+
+    def _translated(self, formula: Any) -> Any:
         scope: dict[str, Any] = {"__name__": formula.__module__}
         for name, value in _names(formula):
             if name in self.functions:

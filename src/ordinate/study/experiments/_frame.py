@@ -19,7 +19,7 @@ from ordinate.estimators.base import Embedder
 from ordinate.evaluation.metrics import procrustes_error, triplet_error
 from ordinate.figures.drawing import COLOURS
 from ordinate.passes import MemoryTriplets
-from ordinate.study.run_folder import versions
+from ordinate.study.record import versions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

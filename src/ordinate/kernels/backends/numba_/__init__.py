@@ -16,6 +16,7 @@ from ordinate.kernels.backends.numba_.columns import (
 from ordinate.kernels.backends.numba_.maps import (
     curvature_sums,
     loss_sums,
+    shape_part,
     shape_sums,
     similarity_sums,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "scatter_by_anchor",
     "scatter_by_tile",
     "score_sums",
+    "shape_part",
     "shape_sums",
     "similarity_sums",
 ]

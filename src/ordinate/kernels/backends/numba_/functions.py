@@ -40,8 +40,11 @@ def _can_cache() -> bool:
 # Fusing multiply and add, and leaving division by zero to IEEE, lets loops vectorise.
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 kernel = njit(cache=_can_cache(), **OPTIONS)
+# Only kernels can call a part: it lacks what a call from Python needs, which takes long to compile.
+part = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)
 function = njit(forceinline=True, **OPTIONS)  # part of a loop, which a call would not let vectorise
 
+MANY = 1 << 17  # rows of a part from which it pays to compile what NumPy does as well
 BATCH = 256  # rows whose numbers stay in the first-level cache between the steps of a kernel
 LOG_2 = math.log(2)
 LOG2_E = 1 / LOG_2
@@ -264,8 +267,8 @@ FUNCTIONS = {
     "softplus": softplus,
     "sqrt": math.sqrt,
 }
-DOUBLE = Language(FUNCTIONS, function)
-SINGLE = DOUBLE._replace(functions=FUNCTIONS | {"expit": single_expit})
+DOUBLE = Language(FUNCTIONS, function, {})
+SINGLE = Language(FUNCTIONS | {"expit": single_expit}, function, {})
 
 _filled: dict[tuple, Any] = {}
 _lock = Lock()

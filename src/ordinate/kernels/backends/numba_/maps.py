@@ -5,10 +5,9 @@ import math
 import numpy as np
 
 from ordinate.kernels.backends import numpy_
-from ordinate.kernels.backends.numba_.functions import BATCH, filled, kernel
+from ordinate.kernels.backends.numba_.functions import BATCH, MANY, filled, kernel, part
 from ordinate.kernels.backends.translating import blank
 
-MANY = 1 << 16  # rows of a part from which a compiled curvature pays
 NO_ANSWER = numpy_.NO_ANSWER
 
 link = link_slope = penalty = penalty_slope = penalty_curvature = blank
@@ -16,8 +15,9 @@ link_by_first = link_by_second = penalty_by_first = penalty_by_second = blank
 
 
 def loss_sums(rows, weight, points, loss):
-    compiled = loss_kernel(loss)
-    return compiled(rows, weight, points, loss.link_shape, loss.penalty_shape, loss.margin)
+    gradient, buffers = np.zeros(points.shape), np.empty((4, BATCH))
+    shape = loss.link_shape, loss.penalty_shape, loss.margin
+    return loss_kernel(loss)(rows, weight, points, *shape, gradient, *buffers), gradient
 
 
 def loss_kernel(loss):
@@ -30,11 +30,11 @@ def loss_kernel(loss):
     )
 
 
-def _loss_sums(rows, weight, points, link_shape, penalty_shape, margin):
-    gradient = np.zeros(points.shape)
+def _loss_sums(
+    rows, weight, points, link_shape, penalty_shape, margin, gradient, near, far, slope, cost
+):
+    """Add to the gradient, and return the value; to make arrays here would take long to compile."""
     value = 0.0
-    near, far = np.empty(BATCH), np.empty(BATCH)
-    slope, cost = np.empty(BATCH), np.empty(BATCH)
     for first in range(0, rows.shape[0], BATCH):
         size = min(BATCH, rows.shape[0] - first)
         batch = rows[first : first + size]
@@ -55,14 +55,14 @@ def _loss_sums(rows, weight, points, link_shape, penalty_shape, margin):
             near[i] *= 2 * slope[i]
             far[i] *= 2 * slope[i]
         _pull_and_push(batch, points, near, far, gradient)
-    return value, gradient
+    return value
 
 
 def curvature_sums(rows, weight, points, loss, answer=NO_ANSWER, one_voter=False):
     if len(rows) < MANY:
-        # Few rows tell a curvature: NumPy works out their terms, sparing a second compiled copy.
-        terms = numpy_.curvature_terms(rows, weight, points, loss, one_voter)
-        return _outer_sums(rows, *terms, answer, len(points))
+        # NumPy works out the terms of few rows, since a compiled copy takes seconds to make.
+        given = rows, weight, points, loss, answer, one_voter
+        return numpy_.curvature_sums(*given, add_outer=_add_outer_products)
     compiled = filled(
         _curvature_sums,
         link=loss.link.value,
@@ -107,15 +107,21 @@ def _curvature_sums(rows, weight, points, link_shape, penalty_shape, margin, ans
     return _finished(sums, *of_answer)
 
 
-@kernel
-def _outer_sums(rows, curvature, slope, pull, push, answer, n):
-    d = pull.shape[1]
-    sums, of_answer = np.zeros((n, 2, d, d)), _no_answer_yet(answer, n, d)
-    _add_outer(rows, curvature, slope, pull, push, answer, sums, *of_answer)
-    return _finished(sums, *of_answer)
+def _add_outer_products(sums, item, weight, vectors):
+    # Ids of one kind, so that this is compiled once.
+    _add_to_blocks(sums, np.ascontiguousarray(item, np.int64), weight, vectors)
 
 
 @kernel
+def _add_to_blocks(sums, item, weight, vectors):
+    for i in range(item.shape[0]):
+        for a in range(vectors.shape[1]):
+            x = weight[i] * vectors[i, a]
+            for b in range(vectors.shape[1]):
+                sums[item[i], a, b] += x * vectors[i, b]
+
+
+@part
 def _no_answer_yet(answer, n, d):
     """Room for the rows of an answer: gradients of its items, which these are, how many, whose."""
     size = n if answer.shape[0] > 0 else 0
@@ -127,7 +133,7 @@ def _no_answer_yet(answer, n, d):
     )
 
 
-@kernel
+@part
 def _add_outer(rows, curvature, slope, pull, push, answer, sums, gradient, item_of, place, state):
     """Add to the lower triangles of each item's two blocks; to the second, by whole answers.
 
@@ -168,7 +174,7 @@ def _add_outer(rows, curvature, slope, pull, push, answer, sums, gradient, item_
                         sums[item, 1, a, b] += square * change[a] * change[b]
 
 
-@kernel
+@part
 def _add_outer_in_the_plane(rows, curvature, slope, pull, push, sums):
     """The same for maps in the plane, each row an answer: worth a loop of its own."""
     for row in range(rows.shape[0]):
@@ -199,7 +205,7 @@ def _add_outer_in_the_plane(rows, curvature, slope, pull, push, sums):
         far[1, 1, 1] += s * yy
 
 
-@kernel
+@part
 def _add_answer(sums, gradient, item_of, place, state):
     """Add the outer products of an answer's gradients, and make room for the next."""
     d = gradient.shape[1]
@@ -214,7 +220,7 @@ def _add_answer(sums, gradient, item_of, place, state):
     state[0] = 0
 
 
-@kernel
+@part
 def _finished(sums, gradient, item_of, place, state):
     """Add the last answer, and fill in the upper triangles."""
     _add_answer(sums, gradient, item_of, place, state)
@@ -227,8 +233,12 @@ def _finished(sums, gradient, item_of, place, state):
 
 
 def shape_sums(rows, weight, points, loss):
+    return *loss_sums(rows, weight, points, loss), *shape_part(rows, weight, points, loss)
+
+
+def shape_part(rows, weight, points, loss):
     if not loss.shape:  # nothing to compile for
-        return *loss_sums(rows, weight, points, loss), np.zeros(0), np.zeros((0, 0))
+        return np.zeros(0), np.zeros((0, 0))
     of_link, of_penalty = loss.link.by_shape, loss.penalty.by_shape
     none = (_no_number,) * 2
     compiled = filled(
@@ -240,23 +250,24 @@ def shape_sums(rows, weight, points, loss):
         penalty_by_first=(*of_penalty, *none)[0],
         penalty_by_second=(*of_penalty, *none)[1],
     )
-    sums = compiled(rows, weight, points, loss.link_shape, loss.penalty_shape, loss.margin)
+    sums, buffers = np.zeros((5, 4)), np.empty((3, BATCH))
+    shape = loss.link_shape, loss.penalty_shape, loss.margin
+    compiled(rows, weight, points, *shape, sums, *buffers, *np.empty((2, 4, BATCH)))
     there = [*range(len(of_link)), *range(2, 2 + len(of_penalty))]
-    return *loss_sums(rows, weight, points, loss), sums[0, there], sums[1:][there][:, there]
+    return sums[0, there], sums[1:][there][:, there]
 
 
 def _no_number(x, *shape):
     return 0.0
 
 
-def _shape_part(rows, weight, points, link_shape, penalty_shape, margin):
+def _shape_part(
+    rows, weight, points, link_shape, penalty_shape, margin, sums, near, far, z, given, other
+):
     """Gradient, and below it information, for two shape numbers of the link and two of the penalty.
 
     ``numpy_.shape_terms`` says what they are made of.
     """
-    sums = np.zeros((5, 4))
-    near, far = np.empty(BATCH), np.empty(BATCH)
-    z, given, other = np.empty(BATCH), np.empty((4, BATCH)), np.empty((4, BATCH))
     for first in range(0, rows.shape[0], BATCH):
         size = min(BATCH, rows.shape[0] - first)
         _distances(rows[first : first + size], points, near, far)
@@ -283,13 +294,16 @@ def _shape_part(rows, weight, points, link_shape, penalty_shape, margin):
                 sums[0, a] += given[a, i]
                 for b in range(4):
                     sums[1 + a, b] -= given[a, i] * other[b, i]
-    return sums
+
+
+def similarity_sums(rows, weight, vectors):
+    product = np.zeros(vectors.shape, vectors.dtype)
+    _add_similarities(rows, weight, vectors, product, np.ones(1, vectors.dtype))
+    return product
 
 
 @kernel
-def similarity_sums(rows, weight, vectors):
-    product = np.zeros(vectors.shape, vectors.dtype)
-    w = np.ones(1, vectors.dtype)
+def _add_similarities(rows, weight, vectors, product, w):
     for row in range(rows.shape[0]):
         anchor, near, far = rows[row, 0], rows[row, 1], rows[row, 2]
         if weight.shape[0] > 0:
@@ -301,10 +315,9 @@ def similarity_sums(rows, weight, vectors):
             product[far, k] += w[0] * vectors[anchor, k]
         for k in range(vectors.shape[1]):
             product[near, k] -= w[0] * vectors[anchor, k]
-    return product
 
 
-@kernel
+@part
 def _distances(batch, points, near, far):
     """Squared distances from the anchors; maps in the plane are worth a loop of their own."""
     d = points.shape[1]
@@ -325,7 +338,7 @@ def _distances(batch, points, near, far):
         near[i], far[i] = u, v
 
 
-@kernel
+@part
 def _pull_and_push(batch, points, near, far, gradient):
     """Add to the gradient what triplets do, given the derivatives by their distances, doubled."""
     d = points.shape[1]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ordinate.kernels.backends.numba_.functions import filled, kernel
-from ordinate.kernels.backends.numpy_ import DAMPING, HALVINGS, PLACING_STEPS, TINY
+from ordinate.kernels.backends.numpy_.placing import DAMPING, HALVINGS, PLACING_STEPS, TINY
 from ordinate.kernels.backends.translating import blank
 
 link = link_slope = penalty = penalty_slope = penalty_curvature = blank

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ordinate.kernels.backends.numba_.functions import kernel
+from ordinate.kernels.backends import numpy_
+from ordinate.kernels.backends.numba_.functions import MANY, kernel
 
 
 @kernel
@@ -44,8 +45,12 @@ def count_anchors(rows, n_items):
     return counts
 
 
-@kernel
 def count_mentions(rows, n_items):
+    return (_count_mentions if len(rows) >= MANY else numpy_.count_mentions)(rows, n_items)
+
+
+@kernel
+def _count_mentions(rows, n_items):
     counts = np.zeros((2, n_items), np.int64)
     for row in range(rows.shape[0]):
         counts[0, rows[row, 0]] += 1

@@ -128,6 +128,7 @@ TRITON = Language(
         "sqrt": sqrt,
     },
     triton.jit,
+    {},
     tl.constexpr,
 )
 

@@ -4,13 +4,13 @@ import torch
 import triton
 import triton.language as tl
 
-from ordinate.kernels.backends import numpy_
+from ordinate.kernels.backends.numpy_ import placing
 from ordinate.kernels.backends.torch_ import Tensor
 from ordinate.kernels.backends.triton_.functions import padded
 
 ITEMS = 128  # that a program places
-DAMPING, TINY = tl.constexpr(numpy_.DAMPING), tl.constexpr(numpy_.TINY)
-STEPS, HALVINGS = tl.constexpr(numpy_.PLACING_STEPS), tl.constexpr(numpy_.HALVINGS)
+DAMPING, TINY = tl.constexpr(placing.DAMPING), tl.constexpr(placing.TINY)
+STEPS, HALVINGS = tl.constexpr(placing.PLACING_STEPS), tl.constexpr(placing.HALVINGS)
 
 
 def place_items(points: Tensor, landmarks: Tensor, distances: Tensor, weight: Tensor) -> Tensor:
