@@ -103,7 +103,7 @@ def look_further(
             records["groups"] = describe_groups(groups, wanted.groups)
         if wanted.halves is not None:
             found = split_half(
-                model._settled(),
+                model,
                 source.triplets,
                 n_splits=wanted.halves,
                 by=wanted.halves_by,

@@ -15,6 +15,7 @@ from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.landmark_covariance import landmark_covariances
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.data.triplets import Triplets
+from ordinate.estimators.base import Embedder
 from ordinate.estimators.placing import MadeBy, PlacingEmbedder
 from ordinate.estimators.uncertain import UncertainEmbedder
 from ordinate.kernels import losses
@@ -173,9 +174,10 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             self._data = None  # and with it a copy by anchor, which may be as large as the file
         return self
 
-    def _fitted_again(self, triplets: Triplets, **settings: Any) -> Any:
-        landmarks = self.items_[self.landmarks_]
-        return super()._fitted_again(triplets, landmarks=landmarks, **settings)
+    def _settled(self) -> Embedder:
+        # Landmarks are part of how questions were asked, and not to be chosen again by other
+        # answers: maps would differ by what was chosen.
+        return super()._settled().set_params(landmarks=self.items_[self.landmarks_])
 
     @property
     def _can_tell(self) -> bool:
