@@ -206,8 +206,8 @@ def test_samples_take_whole_answers(monkeypatch):
     _, counts = np.unique(few.answers.number, return_counts=True)
     assert (counts == 2).all()
     assert 400 <= len(few) <= 1000
-    monkeypatch.setattr(module, "WHOLE", 0)
-    monkeypatch.setattr(module, "SAMPLE", 4)
+    monkeypatch.setattr(module, "ENOUGH", 0)
+    monkeypatch.setattr(module, "LEAST", 4)
     sampled = honest_scale(store, truth, STE_LOSS)
     monkeypatch.undo()
     assert sampled == pytest.approx(honest_scale(store, truth, STE_LOSS), rel=0.1)

@@ -22,9 +22,10 @@ LEVEL = 0.05  # of chance, below which maps or items are said to differ
 # so many are for the first, which relies on covariances only to tell items from each other; few
 # are for the second, which takes them at their word.
 FOR_ITEMS = 0.8
-# The median item sets the unit for the others, but not below this share of what covariances say:
-# of few answers, some items are much farther off than the median item has it.
-LEAST_UNIT = 0.8
+# The median item sets the unit for the others, since covariances are of errors about the truth, of
+# which two maps have a part in common: both are too large. With many answers that part vanishes,
+# and by chance the median item is too near: so the unit is not below this share of what they say.
+LEAST_UNIT = 0.9
 MOST_ALIGNMENTS, SETTLED = 100, 1e-6
 BY_COVARIANCES, BY_ANSWERS = "covariances", "answers"
 
@@ -120,7 +121,7 @@ class Comparison(NamedTuple):
                 Option("answers", ...),
                 f" that they were made from. They are {self.error:.1%} apart",
             )
-        p = _p_in_words(self.p_value)
+        p = p_in_words(self.p_value)
         if not self.differ:
             return Message(
                 f"The maps do not differ beyond chance ({p}); they are {self.error:.1%} apart"
@@ -335,10 +336,10 @@ def holm(p: np.ndarray) -> np.ndarray:
     return corrected
 
 
-def _p_in_words(p: float) -> str:
+def p_in_words(p: float) -> str:
     """Write a p-value as papers do.
 
-    >>> _p_in_words(0.4149), _p_in_words(0.00004)
+    >>> p_in_words(0.4149), p_in_words(0.00004)
     ('p = .41', 'p < .001')
     """
     return "p < .001" if p < 0.001 else f"p = {p:.{3 if p < 0.1 else 2}f}".replace("0.", ".")
