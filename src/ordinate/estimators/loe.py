@@ -22,6 +22,9 @@ from ordinate.kernels import losses
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
 ENOUGH = 5  # comparisons per score and dimension from which its variance is known
+# Of fewer, the landmarks' error is known where so many items are beside them that each landmark has
+# this many comparisons for every two of the (d + 1) (d + 2) / 2 numbers that are lifted.
+MANY = 35
 LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
 ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
@@ -205,10 +208,13 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             )
         details, d = self.score_details_, self.embedding_.shape[1]
         each = float(details.n_compared.sum() / (details.n_compared > 0).sum())
-        if each < ENOUGH * d:
+        beside = len(self.embedding_) - len(self.landmarks_)
+        needed = MANY * ((d + 1) * (d + 2) / 2) ** 2
+        if each < ENOUGH * d and each * beside < needed:
             return (
                 f"a score comes from {each:.1f} comparisons on average, and it takes {ENOUGH * d} "
-                f"in {d} dimensions: ask more, or fewer landmarks, or take STE"
+                f"in {d} dimensions, or {needed / each:,.0f} items beside the landmarks: ask more, "
+                "or fewer landmarks, or take STE"
             )
         return super()._doubt(covariance)
 
