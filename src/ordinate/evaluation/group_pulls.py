@@ -127,7 +127,9 @@ def judge_labels(
     uneven = _is_uneven(asked, label, n_groups)
     if uneven and len(label) * n_groups > MOST_CELLS:
         return None
-    up_to = np.cumsum(_chances(asked, label), axis=1)[:, :-1] if uneven else None
+    up_to = (
+        np.cumsum(_chances(rows, unit, label, pulls.n_items), axis=1)[:, :-1] if uneven else None
+    )
 
     def dealt() -> np.ndarray:
         if up_to is None:
@@ -171,10 +173,16 @@ def _is_uneven(asked: Any, label: np.ndarray, n_groups: int) -> bool:
     return bool(about.sum() > expected + SURE * (2 * max(expected, 1)) ** 0.5)
 
 
-def _chances(asked: Any, label: np.ndarray) -> np.ndarray:
-    """Probability (n_units, G) of being in each group, by what a unit was asked about."""
+def _chances(rows: np.ndarray, unit: np.ndarray, label: np.ndarray, n_items: int) -> np.ndarray:
+    """Probability (n_units, G) of being in each group, by the items that a unit was asked about.
+
+    That of an answer, by logistic regression. Of a participant, whose list of questions may give
+    away the group although all lists are about the same items, it is that of a typical answer.
+    """
     from sklearn.linear_model import LogisticRegression
 
+    each = np.arange(len(rows))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it might still be improved a little
-        return LogisticRegression().fit(asked, label).predict_proba(asked)
+        model = LogisticRegression().fit(_asked(rows, each, n_items), label[unit])
+    return model.predict_proba(_asked(rows, unit, n_items))
