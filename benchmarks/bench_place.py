@@ -1,9 +1,10 @@
 """New items and more answers: placed against fitted anew, in error and in time.
 
-``bench_place.py [--known 1000] [--new 1000] [--repeats 3] [--parts placed added]``. A map of known items is fitted to 100
-answers per coordinate, and new ones are placed on it by 20 d answers each. Errors are root mean
-squares over new items after the known ones were aligned with the truth, scale included. Seconds are
-those of processors too, of all threads together, since other work may take the time of a clock.
+``bench_place.py [--known 1000] [--new 1000] [--repeats 3] [--parts placed added]``. A map of known
+items is fitted to 100 answers per coordinate, and new ones are placed on it by 20 d answers each.
+Errors are root mean squares over new items after the known ones were aligned with the truth, scale
+included. Seconds are those of processors too, of all threads together, since other work may take
+the time of a clock.
 """
 
 import argparse
