@@ -1,6 +1,7 @@
 """Participants weighed by how often they guess: unseen answers with and without, and maps.
 
-``bench_participants.py [DIR] [--folds 5]``, DIR holding published sets that say who answered. Each
+``bench_participants.py [DIR] [--folds 5] [--parts simulated weighed differences] [--sets NAMES]
+[--methods ste ordinal]``, DIR holding published sets that say who answered. Each
 answer is predicted by maps of the other folds; differences are paired by answer, positive where
 weighing predicts better. "planted": every fifth participant's answers are replaced by guesses; the
 answers of the others judge. Then the test of individual differences. Without DIR there is the
@@ -33,7 +34,8 @@ SETS = {
     "next_eggs300": "next_eggs300/responses.csv",
 }
 ESTIMATORS = {"ste": STE, "ordinal": OrdinalEmbedding}
-GUESSING, PEOPLE = 6, 30
+PARTS = ("simulated", "weighed", "differences")
+PEOPLE = 30
 
 
 def simulated(seed: int, n_guessing: int, each: int) -> tuple[np.ndarray, Triplets]:
@@ -109,31 +111,35 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
+    parser.add_argument("--methods", nargs="+", default=list(ESTIMATORS), choices=ESTIMATORS)
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     heading("Participants who guess")
-    print(
-        "| guessing | answers each | map error: plain | weighed | of the others alone "
-        "| found | wrongly |\n|---|---|---|---|---|---|---|"
-    )
-    for n_guessing, each in ((6, 60), (6, 150), (6, 300), (0, 150)):
-        simulation(n_guessing, each, given.seeds)
+    if "simulated" in given.parts:
+        print(
+            "| guessing | answers each | map error: plain | weighed | of the others alone "
+            "| found | wrongly |\n|---|---|---|---|---|---|---|"
+        )
+        for n_guessing, each in ((6, 60), (6, 150), (6, 300), (0, 150)):
+            simulation(n_guessing, each, given.seeds)
     if given.data is None:
         return
-    print(
-        "\n| set | method | log-likelihood: plain | weighed | gain | accuracy: plain | gain |\n"
-        "|---|---|---|---|---|---|---|"
-    )
-    for name in given.sets:
-        triplets = readers.read(given.data / SETS[name]).triplets
-        everyone = np.ones(len(triplets), bool)
-        for method in ESTIMATORS:
-            cell(name, method, triplets, everyone, given.folds)
-            others = triplets.participant % 5 != 0
-            cell(f"{name}, planted", method, planted(triplets), others, given.folds)
-    for name in given.sets:
-        triplets = readers.read(given.data / SETS[name]).triplets
-        print(f"\n{name}: {individual_differences(STE(2, random_state=0), triplets)}", flush=True)
+    sets = {name: readers.read(given.data / SETS[name]).triplets for name in given.sets}
+    if "weighed" in given.parts:
+        print(
+            "\n| set | method | log-likelihood: plain | weighed | gain | accuracy: plain | gain |\n"
+            "|---|---|---|---|---|---|---|"
+        )
+        for name, triplets in sets.items():
+            everyone, others = np.ones(len(triplets), bool), triplets.participant % 5 != 0
+            for method in given.methods:
+                cell(name, method, triplets, everyone, given.folds)
+                cell(f"{name}, planted", method, planted(triplets), others, given.folds)
+    if "differences" in given.parts:
+        for name, triplets in sets.items():
+            found = individual_differences(STE(2, random_state=0), triplets)
+            print(f"\n{name}: {found}", flush=True)
 
 
 if __name__ == "__main__":

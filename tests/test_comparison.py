@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from ordinate import (
-    LOE,
     SOE,
     STE,
     OrdinalEmbedding,
@@ -262,7 +261,6 @@ def test_what_was_chosen_is_chosen_once():
     begun = model._from_here()
     np.testing.assert_array_equal(begun.init, model.embedding_ / model.scale_)
     assert begun.n_init == 1
-    assert LOE(3)._from_here().get_params() == LOE(3).get_params()
 
 
 def test_the_statistic_of_all_items_has_its_degrees_of_freedom(points):

@@ -206,8 +206,8 @@ def test_samples_take_whole_answers(monkeypatch):
     _, counts = np.unique(few.answers.number, return_counts=True)
     assert (counts == 2).all()
     assert 400 <= len(few) <= 1000
-    monkeypatch.setattr(module, "WHOLE", 0)
-    monkeypatch.setattr(module, "SAMPLE", 4)
+    monkeypatch.setattr(module, "ENOUGH", 0)
+    monkeypatch.setattr(module, "LEAST", 4)
     sampled = honest_scale(store, truth, STE_LOSS)
     monkeypatch.undo()
     assert sampled == pytest.approx(honest_scale(store, truth, STE_LOSS), rel=0.1)
@@ -225,6 +225,15 @@ def test_the_honest_scale_shrinks_what_follows_chance(answers):
         scales.append(honest_scale(store_of(triplets), model.embedding_, STE_LOSS))
     assert scales[0] < 0.8
     assert 0.95 < scales[1] <= 1
+
+
+def test_the_honest_scale_takes_a_part_of_a_pass_where_nothing_shrinks():
+    """200 triplets per coordinate tell the curvature, and a second round would tell the same."""
+    truth = sample_points(30, random_state=0)
+    store = store_of(sample_triplets(truth, 120_000, random_state=1))
+    model = STE(init=truth).fit(sample_triplets(truth, 120_000, random_state=1))
+    assert honest_scale(store, model.embedding_, STE_LOSS) == 1
+    assert store.n_passes == pytest.approx((200 * 60 + 10_000) / 120_000, rel=0.1)
 
 
 @pytest.mark.parametrize("kind", [STE, TSTE, CKL, PowerEmbedding, OrdinalEmbedding])
@@ -292,6 +301,17 @@ def test_loe_says_where_it_cannot_tell(about_landmarks):
         LOE(recovery="lift").fit(few).covariance()
     model = LOE(recovery="edm").fit(about_landmarks)
     assert "landmarks' error cannot be told" in model.covariance_doubt_
+
+
+def test_many_items_make_up_for_few_comparisons_of_a_score():
+    """6.7 comparisons a score, fewer than the 10 that few items need."""
+    doubts = []
+    for n in (100, 400):
+        truth = sample_points(n, 2, random_state=0)
+        asked = sample_triplets(truth, 80 * n, design="landmarks", landmarks=24, random_state=0)
+        doubts.append(LOE().fit(asked).covariance_doubt_)
+    assert "6.7 comparisons on average, and it takes 10 in 2 dimensions, or 1" in doubts[0]
+    assert doubts[1] is None
 
 
 def test_too_few_answers_are_told(answers):

@@ -15,8 +15,9 @@ from ordinate._base.arrays import beside, namespace, on_host
 from ordinate.kernels.losses import Loss
 from ordinate.passes import TripletStore
 
-SAMPLE = 8  # triplets per coordinate in the sample whose curvature tells the scale
-WHOLE = 300_000  # triplets of which no sample is taken for it
+# Triplets per coordinate in the sample whose curvature tells the scale: so many are enough, and no
+# more than that many triplets are taken, unless they are too few for so many items.
+ENOUGH, MOST, LEAST = 200, 300_000, 8
 LEFT_OUT = 10_000  # triplets that are left out in turn
 SCALES = np.geomspace(0.2, 1, 21)
 ROUNDS = 2  # the curvature at the first scale tells the second
@@ -37,14 +38,17 @@ def honest_scale(
     loss : Loss
     regularization : float
     """
-    sample = store.sample(max(SAMPLE * math.prod(points.shape), WHOLE))
+    size = math.prod(points.shape)
+    sample = store.sample(max(LEAST * size, min(ENOUGH * size, MOST)))
     few = store.sample(LEFT_OUT)
     scales = beside(points, SCALES)
     scale = 1.0
     for _ in range(ROUNDS):
         F = store.total / sample.total * sample.curvature(scale * points, loss)[0]
         inverse = _inverse(F, points, regularization)
-        scale = _lowest(on_host(few.left_out(points, loss, inverse, scales)))
+        before, scale = scale, _lowest(on_host(few.left_out(points, loss, inverse, scales)))
+        if scale == before:  # and so would be all that follow
+            break
     return scale
 
 

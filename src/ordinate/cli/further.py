@@ -113,7 +113,7 @@ def look_further(
         if wanted.halves is not None:
             with _kept_going("halves", result.warnings):
                 found = split_half(
-                    result.model._settled(),
+                    result.model,
                     source.triplets,
                     n_splits=wanted.halves,
                     by=wanted.halves_by,

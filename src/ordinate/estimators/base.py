@@ -4,6 +4,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
+from copy import copy, deepcopy
 from os import PathLike
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from ordinate.files.ondisk import TripletFile
 from ordinate.kernels.losses import Loss
 
 NO_GAIN = 1e-6  # share of the loss that a map must save to tell anything
+NOT_PICKLED = ("_fitted_to", "_data")  # the data of the fit
 SURE = 1e-3  # share of the loss that is left where a map is sure of every answer
 
 if TYPE_CHECKING:
@@ -295,7 +297,21 @@ class Embedder(UncertainMap, ScikitEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: the model without the data it was fitted to."""
         state = super().__getstate__()
-        return {name: state[name] for name in state if name not in ("_fitted_to", "_data")}
+        return {name: state[name] for name in state if name not in NOT_PICKLED}
+
+    def __copy__(self) -> "Embedder":
+        """Return a copy that shares everything, also what pickles leave out."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Embedder":
+        """Return a copy that shares nothing but the data, which nobody changes."""
+        twin = memo[id(self)] = copy(self)
+        for name, value in vars(self).items():
+            if name not in NOT_PICKLED:
+                setattr(twin, name, deepcopy(value, memo))
+        return twin
 
     def _placed(self, store: Any, points: np.ndarray) -> np.ndarray:
         """Take the places away from items that no triplet mentions, and warn of parts."""

@@ -15,12 +15,16 @@ from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.landmark_covariance import landmark_covariances
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.data.triplets import Triplets
+from ordinate.estimators.base import Embedder
 from ordinate.estimators.placing import MadeBy, PlacingEmbedder
 from ordinate.estimators.uncertain import UncertainEmbedder
 from ordinate.kernels import losses
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
 ENOUGH = 5  # comparisons per score and dimension from which its variance is known
+# Of fewer, the landmarks' error is known where so many items are beside them that each landmark has
+# this many comparisons for every two of the (d + 1) (d + 2) / 2 numbers that are lifted.
+MANY = 35
 LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
 ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
@@ -173,9 +177,10 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             self._data = None  # and with it a copy by anchor, which may be as large as the file
         return self
 
-    def _fitted_again(self, triplets: Triplets, **settings: Any) -> Any:
-        landmarks = self.items_[self.landmarks_]
-        return super()._fitted_again(triplets, landmarks=landmarks, **settings)
+    def _settled(self) -> Embedder:
+        # Landmarks are part of how questions were asked, and not to be chosen again by other
+        # answers: maps would differ by what was chosen.
+        return super()._settled().set_params(landmarks=self.items_[self.landmarks_])
 
     @property
     def _can_tell(self) -> bool:
@@ -203,10 +208,13 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             )
         details, d = self.score_details_, self.embedding_.shape[1]
         each = float(details.n_compared.sum() / (details.n_compared > 0).sum())
-        if each < ENOUGH * d:
+        beside = len(self.embedding_) - len(self.landmarks_)
+        needed = MANY * ((d + 1) * (d + 2) / 2) ** 2
+        if each < ENOUGH * d and each * beside < needed:
             return (
                 f"a score comes from {each:.1f} comparisons on average, and it takes {ENOUGH * d} "
-                f"in {d} dimensions: ask more, or fewer landmarks, or take STE"
+                f"in {d} dimensions, or {needed / each:,.0f} items beside the landmarks: ask more, "
+                "or fewer landmarks, or take STE"
             )
         return super()._doubt(covariance)
 

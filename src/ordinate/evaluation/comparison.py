@@ -20,9 +20,14 @@ LEVEL = 0.05  # of chance, below which maps or items are said to differ
 # so many are for the first, which relies on covariances only to tell items from each other; few
 # are for the second, which takes them at their word.
 FOR_ITEMS = 0.8
-# The median item sets the unit for the others, but not below this share of what covariances say:
-# of few answers, some items are much farther off than the median item has it.
+# The median item sets the unit for the others, since covariances are of errors about the truth, of
+# which two maps have a part in common: both are too large. But not below this share of what they
+# say: with few items, the median one may be near by chance.
 LEAST_UNIT = 0.8
+# Covariances are estimates too, and some are too small: gaps in units of them have a longer tail
+# than chi-square. That of an F distribution with so many degrees of freedom, however many items
+# there are, raised about 5 false alarms in 100 in simulations with 20 to 200 items.
+BEHIND_A_COVARIANCE = 100
 MOST_ALIGNMENTS, SETTLED = 100, 1e-6
 BY_COVARIANCES, BY_ANSWERS = "covariances", "answers"
 
@@ -122,7 +127,7 @@ class Comparison(NamedTuple):
                 Option("answers", ...),
                 f" that they were made from. They are {self.error:.1%} apart",
             )
-        p = _p_in_words(self.p_value)
+        p = p_in_words(self.p_value)
         if not self.differ:
             return Message(
                 f"The maps do not differ beyond chance ({p}); they are {self.error:.1%} apart"
@@ -276,8 +281,7 @@ def _by_covariances(
     statistic = np.einsum("ia,iab,ib->i", gap, np.linalg.pinv(left, hermitian=True), gap)
     dispersion = float(np.median(statistic) / chi2.median(d))
     unit = max(dispersion, LEAST_UNIT)
-    # The unit is itself found from n d coordinates.
-    p_items = holm(f_distribution.sf(statistic / unit / d, d, n * d))
+    p_items = holm(f_distribution.sf(statistic / unit / d, d, BEHIND_A_COVARIANCE))
     p_total = float(chi2.sf(_total(gap, both, J), n * d - J.shape[2]))
     p_value = min(1.0, p_items.min() / FOR_ITEMS, p_total / (1 - FOR_ITEMS))
     return found._replace(
@@ -341,10 +345,10 @@ def holm(p: np.ndarray) -> np.ndarray:
     return corrected
 
 
-def _p_in_words(p: float) -> str:
+def p_in_words(p: float) -> str:
     """Write a p-value as papers do.
 
-    >>> _p_in_words(0.4149), _p_in_words(0.00004)
+    >>> p_in_words(0.4149), p_in_words(0.00004)
     ('p = .41', 'p < .001')
     """
     return "p < .001" if p < 0.001 else f"p = {p:.{3 if p < 0.1 else 2}f}".replace("0.", ".")

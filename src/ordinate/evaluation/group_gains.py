@@ -1,4 +1,4 @@
-"""By how much a group's own map predicts its unseen answers better than other maps do."""
+"""By how much a group's own map predicts its unseen answers better than the common one does."""
 
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -7,15 +7,13 @@ import numpy as np
 
 from ordinate.data.numbering import numbered
 from ordinate.data.triplets import Triplets
-from ordinate.evaluation.permutation import fit_quietly
 
 if TYPE_CHECKING:
     from ordinate.estimators.base import Embedder
 
 LEAST = 50  # answers of a group, and one for each coordinate of its map
-# Standard errors that chance alone seldom reaches: the maps vary by about as much as the answers
-# that judge them.
-SURE = 2.0 * 2.0**0.5
+ROUNDS = 2  # of fitting a map to find how wide a prior is
+SURE = 2.0  # standard errors that chance alone seldom reaches
 
 
 class Gain(NamedTuple):
@@ -34,10 +32,7 @@ class Gain(NamedTuple):
 
 
 class UnseenAnswers:
-    """Log-likelihoods of unseen triplets (m,): by own maps, by common ones, by those of others.
-
-    Others have maps of as many answers as the own ones, ``fair``, that they are held against.
-    """
+    """Log-likelihoods (m,) of unseen triplets: by own maps, and by common ones."""
 
     def __init__(
         self,
@@ -49,7 +44,8 @@ class UnseenAnswers:
     ) -> None:
         self.data, self.code, self.unit = data, code, unit
         self.model, self.generator = model, generator
-        self.own, self.common, self.fair, self.others = np.full((4, len(data)), np.nan)
+        self.settings = ridge_for_few(model, data)
+        self.own, self.common = np.full((2, len(data)), np.nan)
 
     def splits(self, folds: int) -> Any:
         """Yield masks of the rows to fit and of those to judge."""
@@ -62,39 +58,22 @@ class UnseenAnswers:
 
     def judge(self, train: np.ndarray, test: np.ndarray, groups: list[int]) -> None:
         """Judge the maps of one part of the answers by the other."""
-        common = self._fit(np.flatnonzero(train), self.model)
+        common = fitted_alike(self.model, self.data[train], self.settings)
         for g in groups:
-            mine = np.flatnonzero(train & (self.code == g))
-            theirs = np.flatnonzero(train & (self.code != g))
-            judged = np.flatnonzero(test & (self.code == g))
-            if not len(mine) or not len(judged):
+            mine, judged = train & (self.code == g), test & (self.code == g)
+            if not mine.any() or not judged.any():
                 continue
-            own = self._fit(mine, common)
+            own = fitted_alike(common, self.data[mine], self.settings)
             self.own[judged] = self._log_likelihood(own, judged)
             self.common[judged] = self._log_likelihood(common, judged)
-            # A group that was asked more about some items knows these better, and is no different
-            # for that: both maps are of answers about the items that both know.
-            known = np.intersect1d(self.data.rows[mine], self.data.rows[theirs])
-            n_mine = len(mine)
-            mine, theirs, judged = (self._about(known, rows) for rows in (mine, theirs, judged))
-            n = min(len(mine), len(theirs))
-            if n < LEAST or not len(judged):
-                continue
-            fair = own if n == n_mine else self._fit(self._some(mine, n), common)
-            others = self._fit(self._some(theirs, n), common)
-            self.fair[judged] = self._log_likelihood(fair, judged)
-            self.others[judged] = self._log_likelihood(others, judged)
 
-    def gain(self, rows: np.ndarray, other: np.ndarray) -> Gain | None:
-        """Hold own maps against others, by the rows that both judged; answers vary, not rows."""
-        own = self.fair if other is self.others else self.own
-        rows = rows[np.isfinite(own[rows]) & np.isfinite(other[rows])]
-        if not len(rows):
-            return None
+    def gain(self, rows: np.ndarray) -> Gain:
+        """Hold own maps against common ones; answers vary, not rows."""
+        rows = rows[np.isfinite(self.own[rows])]
         weight = self.data._weights[rows]
         answer = numbered(self.unit[rows])
         size = np.bincount(answer, weight)
-        gained = np.bincount(answer, weight * (own - other)[rows])
+        gained = np.bincount(answer, weight * (self.own - self.common)[rows])
         mean = gained.sum() / size.sum()
         return Gain(float(mean), float(np.sqrt(((gained - mean * size) ** 2).sum()) / size.sum()))
 
@@ -106,9 +85,6 @@ class UnseenAnswers:
             float(np.average(values[rows], weights=weight)) for values in (self.own, self.common)
         )
 
-    def _fit(self, rows: np.ndarray, start: "Embedder") -> "Embedder":
-        return fit_quietly(start._from_here(), self.data[rows])
-
     def _log_likelihood(self, model: Any, rows: np.ndarray) -> np.ndarray:
         # Items that a map does not place have even chances there.
         with warnings.catch_warnings():
@@ -116,13 +92,26 @@ class UnseenAnswers:
             given = model.predict_proba(self.data[rows])[:, 1]
         return np.log(np.maximum(given, np.finfo(float).tiny))
 
-    def _about(self, items: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return rows[np.isin(self.data.rows[rows], items).all(axis=1)]
 
-    def _some(self, rows: np.ndarray, n: int) -> np.ndarray:
-        """Take about n rows at random, whole answers."""
-        answer = numbered(self.unit[rows])
-        order = self.generator.permutation(answer.max() + 1)
-        sizes = np.bincount(answer)[order]
-        kept = order[np.cumsum(sizes) <= n]
-        return rows[np.isin(answer, kept)]
+def ridge_for_few(model: Any, triplets: Triplets) -> dict[str, float]:
+    """Return the ridge with which maps of parts of the answers are fitted, as settings.
+
+    Few answers set a map no limits. So where unseen answers did not choose the ridge, it is at
+    least that of a normal prior as wide as the map of all. That one may itself have no limits: it
+    is first fitted with a ridge of 1, the unit being that of the noise.
+    """
+    if "regularization" not in model.get_params(deep=False):
+        return {}
+    ridge = 1.0
+    for _ in range(ROUNDS):
+        held = fitted_alike(model, triplets, {"regularization": ridge})
+        square = float(np.nanmean(held.embedding_**2))
+        ridge = 1 / square if square > 0 else ridge
+    return {"regularization": max(model.regularization, ridge)}
+
+
+def fitted_alike(model: Any, triplets: Triplets, settings: dict[str, float]) -> Any:
+    """Fit a map to other answers, from where another is and without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the map of all answers was warned of when it was made
+        return model._fitted_again(triplets, **settings)

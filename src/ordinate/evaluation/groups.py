@@ -1,9 +1,9 @@
 """A map for each group of answers beside the common one, and whether groups differ beyond chance.
 
-Two questions are kept apart. Which map predicts a group's unseen answers better, its own or the
-common one? The own map is of fewer answers, so it may lose although the group is different. And do
-the groups differ? For that the own map is held against a map of as many answers of other groups
-about the same items: if groups are alike, neither of the two has an advantage.
+Two questions are kept apart. Do the groups differ? If not, their labels could as well have been
+dealt in another way: :mod:`ordinate.evaluation.group_pulls`. And which map predicts a group's
+unseen answers better, its own or the common one? The own map is of fewer answers, so it may lose
+although the group is different.
 """
 
 import warnings
@@ -17,7 +17,9 @@ from ordinate._base.messages import Either, Message, Option, some
 from ordinate.data.labels import encode
 from ordinate.data.numbering import numbered
 from ordinate.data.triplets import Triplets
-from ordinate.evaluation.group_gains import LEAST, Gain, UnseenAnswers
+from ordinate.evaluation.comparison import LEVEL, p_in_words
+from ordinate.evaluation.group_gains import LEAST, Gain, UnseenAnswers, fitted_alike
+from ordinate.evaluation.group_pulls import LabelTest, Pulls, judge_labels
 from ordinate.evaluation.permutation import fit_quietly
 from ordinate.files.inputs import as_triplets
 from ordinate.files.items import is_missing
@@ -45,9 +47,6 @@ class Group(NamedTuple):
         Log-likelihood of an unseen triplet of the group by its own map, and by the common one.
     over_common : Gain
         Of the own map over the common one.
-    over_others : Gain or None
-        Of the own map over one of as many answers of other groups about the same items; None where
-        they have too few.
     """
 
     name: Any
@@ -57,7 +56,6 @@ class Group(NamedTuple):
     own: float
     common: float
     over_common: Gain
-    over_others: Gain | None
 
 
 class Groups(NamedTuple):
@@ -70,51 +68,62 @@ class Groups(NamedTuple):
     groups : list of Group
     skipped : dict
         Groups of too few answers, and how many these have.
-    over_common, over_others : Gain or None
-        As for each group, of all that have one.
+    over_common : Gain
+        As for each group, of all.
     by : str
-        What was held out as a whole: "answer" or "participant".
+        What was held out, and dealt to groups anew, as a whole: "answer" or "participant".
+    p_value : float or None
+        How often chance alone makes groups as different; None where it cannot be told.
+    p_items : ndarray, shape (n,)
+        The same of the place of each item, corrected for their number; NaN where unknown.
+    uneven : bool
+        Whether groups were asked about items unequally often, which the p-values allow for.
     """
 
     common: "Embedder"
     groups: list[Group]
     skipped: dict[Any, int]
     over_common: Gain
-    over_others: Gain | None
     by: str
+    p_value: float | None
+    p_items: np.ndarray
+    uneven: bool
 
     @property
     def differ(self) -> bool | None:
         """Whether the groups differ beyond chance; None where nothing tells."""
-        if self.over_others is None:
-            return None
-        return self.over_others.beyond_chance or self.over_common.beyond_chance
+        return None if self.p_value is None else bool(self.p_value <= LEVEL)
+
+    @property
+    def apart(self) -> np.ndarray:
+        """The items about which groups differ beyond chance, the clearest first."""
+        beyond = np.flatnonzero(self.p_items <= (LEVEL if self.differ else -1))
+        return self.common.items_[beyond[np.argsort(self.p_items[beyond], kind="stable")]]
 
     @property
     def sentence(self) -> str:
         """What was found, in words."""
-        if self.over_others is None:
-            return (
-                "Whether the groups differ cannot be told: no two have enough answers about the "
-                "same items"
-            )
+        if self.p_value is None:
+            why = "one alone has enough answers"
+            if len(self.groups) > 1:
+                why = "they are too many, and were asked about different items"
+            return f"Whether the groups differ cannot be told: {why}"
+        p = p_in_words(self.p_value)
         unseen = "unseen answers" if self.by == "answer" else "answers of unseen participants"
-        held = (
-            f"own maps predict {unseen} better by {self.over_others} per triplet than maps of as "
-            "many answers of other groups"
+        use = "better" if self.over_common.beyond_chance else "no better"
+        used = (
+            f"own maps predict {unseen} {use} than the common map does ({self.over_common} in "
+            "log-likelihood per triplet)"
         )
         if not self.differ:
-            return f"The groups do not differ beyond chance ({held})"
-        use = "are better for prediction than the common map"
-        if not self.over_common.beyond_chance:
-            use = "are of too few answers to predict better than the common map"
-        return f"The groups differ beyond chance ({held}); own maps {use} ({self.over_common})"
+            return f"The groups do not differ beyond chance ({p}); {used}"
+        which = f", most clearly about {some(self.apart)}" if len(self.apart) else ""
+        return f"The groups differ beyond chance ({p}){which}; {used}"
 
     def table(self) -> list[dict[str, Any]]:
         """Return a row of plain values for each group, those that were skipped last."""
         rows: list[dict[str, Any]] = []
         for group in self.groups:
-            others = group.over_others
             rows.append(
                 {
                     "group": str(group.name),
@@ -124,8 +133,6 @@ class Groups(NamedTuple):
                     "log_likelihood_common": group.common,
                     "over_common": group.over_common.mean,
                     "over_common_error": group.over_common.error,
-                    "over_others": None if others is None else others.mean,
-                    "over_others_error": None if others is None else others.error,
                 }
             )
         for name, n_answers in self.skipped.items():
@@ -219,6 +226,9 @@ def judge_groups(
     unit = numbered(data.groups(by) * (len(names) + 1) + code)
     answer = data.groups("answer")
     held = UnseenAnswers(data, code, unit, common, random_generator(random_state))
+    judged = np.flatnonzero(np.isin(code, enough))
+    tell("labels dealt anew")
+    told = _labels_dealt_anew(common, data, code, unit, judged, held.generator)
     for k, (train, test) in enumerate(held.splits(folds)):
         tell(f"held-out answers, part {k + 1} of {folds}")
         held.judge(train, test, enough)
@@ -231,15 +241,36 @@ def judge_groups(
                 names[g],
                 rows,
                 len(np.unique(answer[rows])),
-                fit_quietly(common._from_here(), data[rows]),
+                fitted_alike(common, data[rows], held.settings),
                 *held.likelihoods(rows),
-                _needed(held.gain(rows, held.common)),
-                held.gain(rows, held.others),
+                held.gain(rows),
             )
         )
-    judged = np.flatnonzero(np.isin(code, enough))
-    over_common = _needed(held.gain(judged, held.common))
-    return Groups(common, found, skipped, over_common, held.gain(judged, held.others), by)
+    if told is None:
+        told = LabelTest(None, np.full(data.n_items, np.nan), uneven=True)
+    return Groups(common, found, skipped, held.gain(judged), by, *told)
+
+
+def _labels_dealt_anew(
+    common: Any,
+    data: Triplets,
+    code: np.ndarray,
+    unit: np.ndarray,
+    rows: np.ndarray,
+    generator: np.random.Generator,
+) -> LabelTest | None:
+    """Tell whether groups differ, by the answers of those that have enough."""
+    if len(np.unique(code[rows])) < 2:
+        return None
+    maker = getattr(common, "estimator_", common)  # that of participants who were weighed
+    loss, _, scale = maker._made_by()
+    points = np.nan_to_num(common.embedding_) / scale
+    unit, some_rows = numbered(unit[rows]), data[rows]
+    label = np.empty(unit.max() + 1, int)
+    label[unit] = numbered(code[rows])
+    return judge_labels(
+        Pulls(some_rows, unit, points, loss), some_rows.rows, unit, label, generator
+    )
 
 
 def _codes(data: Triplets, groups: Any) -> tuple[list, np.ndarray]:
@@ -320,8 +351,3 @@ def _large_enough(
             stacklevel=3,
         )
     return enough, skipped
-
-
-def _needed(gain: Gain | None) -> Gain:
-    assert gain is not None
-    return gain

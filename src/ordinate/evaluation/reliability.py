@@ -86,8 +86,9 @@ def split_half(
     Parameters
     ----------
     estimator : Embedder
-        What it chooses, such as the model, it chooses once, by all answers. Each half is then
-        fitted from a start of its own.
+        What it chooses, such as the model or landmarks, it chooses once, by all answers: in the
+        fit that it comes with, to these triplets, or in one here. Each half is then fitted from a
+        start of its own.
     triplets : triplets in any form
     n_splits : int
         How often.
@@ -117,10 +118,10 @@ def split_half(
     groups = data.groups(by)
     if groups.max() < 1:
         raise ValueError(f"there is one {by} alone: halves need at least two")
-    fixed = estimator
-    if estimator._chooses:
+    if not hasattr(estimator, "embedding_"):
         tell("the map of all answers")
-        fixed = fit_quietly(estimator, data)._settled()
+        estimator = fit_quietly(estimator, data)
+    fixed = estimator._settled()
     found = []
     for k in range(n_splits):
         tell(f"halves, {k + 1} of {n_splits}")

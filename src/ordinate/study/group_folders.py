@@ -35,7 +35,9 @@ def describe_groups(found: Groups, by: str) -> dict[str, Any]:
         "held_out": found.by,
         "differ": found.differ,
         "over_common": found.over_common._asdict(),
-        "over_others": None if found.over_others is None else found.over_others._asdict(),
+        "p_value": found.p_value,
+        "asked_unevenly": found.uneven,
+        "items": [str(label) for label in found.apart],
         "table": rows,
         "skipped": {str(name): n for name, n in found.skipped.items()},
     }
@@ -91,7 +93,7 @@ def _write_group(
     defuse: bool,
 ) -> None:
     own = triplets[group.rows]
-    estimator = found.common._from_here()
+    estimator = group.model._from_here()
     d = found.common.embedding_.shape[1]
     told = story._replace(
         title=f"{story.title}: {group.name}",
