@@ -10,7 +10,7 @@ from ordinate.cli import _shell as shell
 from ordinate.cli.data import Output, refuse_output
 
 if TYPE_CHECKING:
-    from ordinate.asking import Questions
+    from ordinate.asking import Plan, Questions
 
 LARGE = 1000  # items from which on landmarks are worth a thought
 
@@ -214,12 +214,12 @@ def plan(
     n = len(read_labels(items))
     model = None if pilot is None else ordinate.load(pilot)
     found = plan_study(n, dimensions, pilot=model, random_state=seed)
-    wanted = found.answers_for(error)
     if output is not None:
         from ordinate.figures.figure_files import save
         from ordinate.figures.plans import plot_plan
 
         save(plot_plan(found, error=error), output)
+    wanted = found.answers_for(error)
     landmarks = None if wanted is None else n_landmarks(n, dimensions, wanted)
     if as_json:
         shell.answer_json(
@@ -240,30 +240,34 @@ def plan(
     people = (
         f"people answer as in {pilot}"
         if pilot
-        else (
-            "no --pilot tells how people answer: those taken compare distances and toss up one "
-            "answer in twenty"
-        )
+        else "no --pilot tells how people answer: those taken compare distances and toss up one "
+        "answer in twenty"
     )
     shell.say(f"note: {people}")
+    shell.answer(_planned(found, error, wanted))
+    if wanted is not None:
+        if landmarks is not None and n >= LARGE:
+            shell.answer(f"asked about landmarks, for LOE: {landmarks:,} of them")
+        shell.answer("\n  answers   error")
+        for answers, value in zip(found.answers.tolist(), found.error.tolist(), strict=True):
+            shell.answer(f"{answers:9,}   {value:.3f}")
+
+
+def _planned(plan: "Plan", error: float, wanted: int | None) -> str:
+    """Say in a sentence how many answers an error takes, and what more or fewer would give."""
     if wanted is None:
-        shell.answer(
-            f"fewer than {found.answers[0]:,} answers give an error of {error:g}; with so many it "
-            f"is {found.error[0]:.2f}"
+        return (
+            f"fewer than {plan.answers[0]:,} answers give an error of {error:g}; with so many it "
+            f"is {plan.error[0]:.2f}"
         )
-        return
     half = (
-        f"half as many one of {found.error_of(wanted / 2):.2g}"
-        if wanted / 2 >= found.answers[0]
+        f"half as many one of {plan.error_of(wanted / 2):.2g}"
+        if wanted / 2 >= plan.answers[0]
         else "half as many are fewer than were simulated"
     )
-    shell.answer(
-        f"about {wanted:,} answers to random questions give a map of {n:,} items in {dimensions} "
-        f"dimension{'s' * (dimensions > 1)} with an error of {error:g}; twice as many one of "
-        f"{found.error_of(2 * wanted):.2g}, {half}"
+    d = plan.n_components
+    return (
+        f"about {wanted:,} answers to random questions give a map of {plan.n_items:,} items in {d} "
+        f"dimension{'s' * (d > 1)} with an error of {error:g}; twice as many one of "
+        f"{plan.error_of(2 * wanted):.2g}, {half}"
     )
-    if n >= LARGE:
-        shell.answer(f"asked about landmarks, for LOE: {landmarks:,} of them")
-    shell.answer("\n  answers   error")
-    for answers, value in zip(found.answers.tolist(), found.error.tolist(), strict=True):
-        shell.answer(f"{answers:9,}   {value:.3f}")
