@@ -1,21 +1,30 @@
 """What to ask next: the error of maps against the number of answers, for three ways of asking.
 
-``bench_asking.py [--items 30 60 300] [--dimensions 2 5] [--clearness clear middling noisy]
-[--noise btl power] [--seeds 20]`` simulates people who answer with noise. *active* is
-``ordinate.asking.next_questions``, *random* draws uniformly, and *salmon* draws an anchor at random
-and asks about the pair whose answer tells most about where the anchor lies, given the answers about
-it so far and every item's place as a candidate. All see the same first answers, and maps are fitted
-in the same way. Errors are relative Procrustes errors, scaled; the table has their means, and
-the answers that active questions need for the error that random ones reach in the end.
+``bench_asking.py errors --out errors.jsonl`` simulates people who answer with noise, and adds a
+line for each cell and seed that is not in the file yet, so that it can be stopped and run again;
+``--items``, ``--dimensions``, ``--clearness``, ``--noise``, ``--seeds`` and ``--ways`` choose
+cells, ``--minutes`` stops it. ``bench_asking.py table errors.jsonl`` makes a table of them.
+*active* is ``ordinate.asking.next_questions``, *random* draws uniformly, and *salmon* draws an
+anchor at random and asks about the pair whose answer tells most about where the anchor lies, given
+the answers about it so far and every item's place as a candidate. All see the same first answers,
+and the same ones as long as active questions are drawn at random; maps grow by ``partial_fit``.
+Errors are relative Procrustes errors, scaled.
 
-``bench_asking.py --time`` prints the time of a batch.
+``bench_asking.py replay FILE --out held_out.jsonl`` asks real answers: only questions that the file
+has an answer to, and the error is that on answers of its own that nobody asked for.
+
+``bench_asking.py large`` compares a pilot and landmarks on the rim with uniform questions, and
+``bench_asking.py times`` prints the time of a batch.
 """
 
 import argparse
+import copy
+import json
 import time
 import warnings
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 from _measure import best_time, heading
@@ -35,10 +44,10 @@ from ordinate.data.simulate import pair_distances
 from ordinate.kernels import losses
 
 SCALES = {"clear": 10.0, "middling": 3.0, "noisy": 1.0}  # of points at a mean squared distance of 1
-MARKS = (3, 5, 7, 10, 13, 20, 30, 40)  # answers per coordinate
-FIRST = 3
-WAYS = ("random", "salmon", "active")
-POWER = (0.5, 4.0, 0.05)  # exponent, slope and lapse rate of the power family
+MARKS = (3, 4, 5.5, 7.5, 10, 14, 20, 28, 40)  # answers per coordinate; a batch from each to the next
+WAYS = ("random", "active", "salmon")
+POWER = {"power": 0.5, "slope": 4.0, "lapse": 0.05}
+PAIRS = 40  # among which salmon's rule chooses
 
 
 class Crowd:
@@ -46,10 +55,7 @@ class Crowd:
 
     def __init__(self, n: int, d: int, scale: float, noise: str, seed: int) -> None:
         self.points = scale * sample_points(n, d, random_state=seed)
-        self.loss = losses.get("ste")
-        if noise == "power":
-            power, slope, lapse = POWER
-            self.loss = losses.get("power", power=power, slope=slope, lapse=lapse)
+        self.loss = losses.get("power", **POWER) if noise == "power" else losses.get("ste")
         self.rng = np.random.default_rng([seed, 1])
 
     def answer(self, questions: np.ndarray) -> np.ndarray:
@@ -60,113 +66,142 @@ class Crowd:
         says_first = self.rng.random(len(questions)) < self.loss.probability(near, far)
         return np.where(says_first[:, None], questions, questions[:, [0, 2, 1]])
 
+    def model(self) -> STE | PowerEmbedding:
+        """Return a model that knows how people answer, but nothing about the map."""
+        d = self.points.shape[1]
+        options = {"regularization": 1.0, "random_state": 0}
+        if self.loss.name == "power":
+            return PowerEmbedding(d, **POWER, **options)
+        return STE(d, **options)
 
-def fit(crowd: Crowd, rows: np.ndarray, before: STE | PowerEmbedding | None):
-    """Fit a map with the crowd's own model, from where the last one ended.
 
-    The ridge is that of a normal prior whose variance is the map's own, errors included.
-    """
-    n, d = crowd.points.shape
-    if before is None:
-        ridge, init = 1.0, "auto"
-    else:
-        spread = (before.embedding_**2).sum() + np.trace(before.covariance_, axis1=1, axis2=2).sum()
-        ridge, init = n * d / spread, before.embedding_
-    options = {"regularization": ridge, "init": init, "random_state": 0}
-    if crowd.loss.name == "power":
-        power, slope, lapse = POWER
-        model = PowerEmbedding(d, power=power, slope=slope, lapse=lapse, **options)
-    else:
-        model = STE(d, **options)
-    return model.fit(Triplets(rows, n_items=n))
+def ridge(model: STE | PowerEmbedding) -> float:
+    """Return that of a normal prior whose variance is the map's own, errors included."""
+    spread = (model.embedding_**2).sum() + np.trace(model.covariance_, axis1=1, axis2=2).sum()
+    return model.embedding_.size / spread
 
 
 def by_salmon(model, loss, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
     """Draw anchors; ask of each the pair that tells most about which item's place is its own."""
     points, n = model.embedding_, len(model.embedding_)
     distance = ((points[:, None] - points) ** 2).sum(axis=2)
-    by_anchor = [rows[rows[:, 0] == anchor, 1:] for anchor in range(n)]
     asked = []
-    for anchor in rng.integers(n, size=size):
-        near, far = by_anchor[anchor].T
-        logarithm = -loss.penalty.value(
-            loss.argument(distance[:, near], distance[:, far]), *loss.penalty_shape
-        ).sum(axis=1)
+    for anchor, times in enumerate(np.bincount(rng.integers(n, size=size), minlength=n)):
+        near, far = rows[rows[:, 0] == anchor, 1:].T
+        z = loss.argument(distance[:, near], distance[:, far])
+        logarithm = -loss.penalty.value(z, *loss.penalty_shape).sum(axis=1)
         belief = np.exp(logarithm - logarithm.max())
-        belief /= belief.sum()
-        pairs = draw_questions(n, 40, rng)[:, 1:]
-        pairs = pairs[(pairs != anchor).all(axis=1)]
-        first = loss.probability(distance[:, pairs[:, 0]], distance[:, pairs[:, 1]])
+        likely = belief > 1e-4
+        belief = belief[likely] / belief[likely].sum()
+        pairs = draw_questions(n, 2 * PAIRS * times, rng)[:, 1:] if times else np.empty((0, 2), int)
+        pairs = pairs[(pairs != anchor).all(axis=1)][: PAIRS * times]
+        first = loss.probability(*distance[likely][:, pairs.T].swapaxes(0, 1))
         mean = belief @ first
         gain = entr(mean) + entr(1 - mean) - belief @ (entr(first) + entr(1 - first))
-        asked.append([anchor, *pairs[gain.argmax()]])
+        for part in np.array_split(np.arange(len(pairs)), times) if times else ():
+            asked.append([anchor, *pairs[part[gain[part].argmax()]]])
     return np.array(asked)
 
 
-def errors(n: int, d: int, clearness: str, noise: str, seed: int) -> dict[str, list[float]]:
+def ask(way: str, model, loss, rows: np.ndarray, size: int, rng) -> np.ndarray:
+    """Return questions, chosen in one of three ways."""
+    if way == "salmon":
+        return by_salmon(model, loss, rows, size, rng)
+    share = {"random_share": 1.0} if way == "random" else {}
+    return asking.next_questions(model, size, random_state=rng, **share)
+
+
+def errors(
+    n: int, d: int, clearness: str, noise: str, seed: int, ways: tuple[str, ...] = WAYS
+) -> dict[str, list[float]]:
     """Relative errors at every mark, for each way of asking."""
-    found: dict[str, list[float]] = {}
-    for way in WAYS:
-        crowd = Crowd(n, d, SCALES[clearness], noise, seed)
-        rng = np.random.default_rng([seed, 2])
-        rows = crowd.answer(draw_questions(n, FIRST * d * n, rng))
-        model = fit(crowd, rows, None)
-        found[way] = []
-        for mark in MARKS:
-            while len(rows) < mark * d * n:
-                size = min(2 * n, mark * d * n - len(rows))
-                if way == "active":
-                    questions = asking.next_questions(model, size, random_state=rng)
-                elif way == "salmon":
-                    questions = by_salmon(model, crowd.loss, rows, size, rng)
-                else:
-                    questions = draw_questions(n, size, rng)
-                rows = np.concatenate([rows, crowd.answer(questions)])
-                model = fit(crowd, rows, model)
-            error = procrustes_error(model.embedding_, crowd.points, scale=True, relative=True)
-            found[way].append(error)
+    begun = Crowd(n, d, SCALES[clearness], noise, seed)
+    first = draw_questions(n, round(MARKS[0] * d * n), np.random.default_rng([seed, 2]))
+    rows = begun.answer(first)
+    model = begun.model().fit(Triplets(rows, n_items=n))
+    model.set_params(regularization=ridge(model)).fit(Triplets(rows, n_items=n))
+    return {way: _errors(way, begun, rows, model, seed) for way in ways}
+
+
+def _errors(way: str, begun: Crowd, rows: np.ndarray, model, seed: int) -> list[float]:
+    crowd, rng = copy.deepcopy(begun), np.random.default_rng([seed, 3])
+    model, fitted = crowd.model(), model
+    vars(model).update(vars(fitted))  # copies have no answers
+    found = []
+    for k, mark in enumerate(MARKS):
+        if k:
+            size = round(mark * crowd.points.size) - len(rows)
+            more = crowd.answer(ask(way, model, crowd.loss, rows, size, rng))
+            rows = np.concatenate([rows, more])
+            model.set_params(regularization=ridge(model)).partial_fit(more)
+        error = procrustes_error(model.embedding_, crowd.points, scale=True, relative=True)
+        found.append(round(error, 5))
     return found
 
 
-def needed(active: np.ndarray, goal: float) -> float:
+def measure(given: argparse.Namespace) -> None:
+    """Add lines for cells and seeds that are not in the file yet."""
+    until = time.monotonic() + 60 * given.minutes
+    done = {tuple(line["cell"]) for line in _lines(given.out)}
+    cells = product(given.items, given.dimensions, given.clearness, given.noise)
+    for *cell, seed in ((*cell, seed) for cell in cells for seed in range(given.seeds)):
+        if (*cell, seed) in done or time.monotonic() > until:
+            continue
+        line = {"cell": [*cell, seed], "errors": errors(*cell, seed, tuple(given.ways))}
+        with Path(given.out).open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def _lines(path: str) -> list[dict]:
+    file = Path(path)
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def needed(mean: np.ndarray, goal: float) -> float:
     """Answers per coordinate at which mean errors fall to a goal, on a line between marks."""
-    below = np.flatnonzero(active <= goal)
+    below = np.flatnonzero(mean <= goal)
     if len(below) == 0:
         return np.inf
     k = int(below[0])
     if k == 0:
         return MARKS[0]
-    share = np.log(active[k - 1] / goal) / np.log(active[k - 1] / active[k])
+    share = np.log(mean[k - 1] / goal) / np.log(mean[k - 1] / mean[k])
     return MARKS[k - 1] * (MARKS[k] / MARKS[k - 1]) ** share
 
 
 def table(given: argparse.Namespace) -> None:
+    """Print mean errors, the answers needed, and how much worse than random any way ever is."""
     heading("The next questions: relative errors by answers per coordinate")
     print("| n | d | answers | noise | asked |", " | ".join(map(str, MARKS)), "| needed | worst |")
     print("|---|---|---|---|---|" + "---|" * (len(MARKS) + 2))
-    for cell in product(given.items, given.dimensions, given.clearness, given.noise):
-        runs = [errors(*cell, seed) for seed in range(given.seeds)]
-        all_errors = {way: np.array([run[way] for run in runs]) for way in WAYS}
-        goal = all_errors["random"].mean(axis=0)[-1]
+    cells: dict[tuple, list[dict]] = {}
+    for line in _lines(given.file):
+        cells.setdefault(tuple(line["cell"][:4]), []).append(line["errors"])
+    for (n, d, clearness, noise), runs in sorted(cells.items()):
+        goal = np.mean([run["random"] for run in runs], axis=0)[-1]
         for way in WAYS:
-            mean = all_errors[way].mean(axis=0)
-            worse = all_errors[way] - 1.05 * all_errors["random"]
-            error = worse.std(axis=0, ddof=1) / np.sqrt(len(runs))
+            pairs = np.array([[run[way], run["random"]] for run in runs if way in run])
+            if not len(pairs):
+                continue
+            mean = pairs[:, 0].mean(axis=0)
+            worse = pairs[:, 0] - 1.05 * pairs[:, 1]
+            two_errors = 2 * worse.std(axis=0, ddof=1) / np.sqrt(len(pairs))
+            excess = ((worse.mean(axis=0) - two_errors) / pairs[:, 1].mean(axis=0)).max()
             shown = " | ".join(f"{value:.3f}" for value in mean)
-            n, d, clearness, noise = cell
             print(
-                f"| {n} | {d} | {clearness} | {noise} | {way} | {shown} | "
-                f"{needed(mean, goal):.1f} | {(worse.mean(axis=0) / error).max():+.1f} SE |",
+                f"| {n} | {d} | {clearness} | {noise} | {way} ({len(pairs)}) | {shown} | "
+                f"{needed(mean, goal):.1f} | {excess:+.0%} |",
                 flush=True,
             )
     print(
-        f"\n{given.seeds} seeds. needed: answers per coordinate for the error of random ones at "
-        f"{MARKS[-1]}. worst: by how many standard errors the error exceeds 1.05 times that of "
-        "random questions, at any number of answers."
+        f"\nIn brackets: seeds. needed: answers per coordinate for the error of random ones at "
+        f"{MARKS[-1]}. worst: by how much the error exceeds 1.05 times that of random questions "
+        "and two standard errors, at any number of answers; none may be above 0."
     )
 
 
-def times() -> None:
+def times(given: argparse.Namespace) -> None:
+    """Print how long a batch takes."""
     heading("Time of a batch")
     print("| n | questions | s | covariances, s |")
     print("|---|---|---|---|")
@@ -181,14 +216,28 @@ def times() -> None:
         print(f"| {n:,} | {size:,} | {took:.3f} | {once:.3f} |", flush=True)
 
 
+def arguments() -> argparse.Namespace:
+    """Return what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("errors")
+    one.add_argument("--items", nargs="+", type=int, default=[30, 60, 300])
+    one.add_argument("--dimensions", nargs="+", type=int, default=[2, 5])
+    one.add_argument("--clearness", nargs="+", default=list(SCALES), choices=SCALES)
+    one.add_argument("--noise", nargs="+", default=["btl", "power"], choices=["btl", "power"])
+    one.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
+    one.add_argument("--seeds", type=int, default=20)
+    one.add_argument("--minutes", type=float, default=np.inf)
+    one.add_argument("--out", required=True)
+    one.set_defaults(run=measure)
+    two = commands.add_parser("table")
+    two.add_argument("file")
+    two.set_defaults(run=table)
+    commands.add_parser("times").set_defaults(run=times)
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", nargs="+", type=int, default=[30, 60, 300])
-    parser.add_argument("--dimensions", nargs="+", type=int, default=[2, 5])
-    parser.add_argument("--clearness", nargs="+", default=list(SCALES), choices=SCALES)
-    parser.add_argument("--noise", nargs="+", default=["btl", "power"], choices=["btl", "power"])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--time", action="store_true", help="time of a batch instead")
-    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    times() if arguments.time else table(arguments)
+    given = arguments()
+    given.run(given)
