@@ -44,7 +44,17 @@ from ordinate.data.simulate import pair_distances
 from ordinate.kernels import losses
 
 SCALES = {"clear": 10.0, "middling": 3.0, "noisy": 1.0}  # of points at a mean squared distance of 1
-MARKS = (3, 4, 5.5, 7.5, 10, 14, 20, 28, 40)  # answers per coordinate; a batch from each to the next
+MARKS = (
+    3,
+    4,
+    5.5,
+    7.5,
+    10,
+    14,
+    20,
+    28,
+    40,
+)  # answers per coordinate; a batch from each to the next
 WAYS = ("random", "active", "salmon")
 POWER = {"power": 0.5, "slope": 4.0, "lapse": 0.05}
 PAIRS = 40  # among which salmon's rule chooses
