@@ -19,7 +19,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.checks import check_number, check_whole, random_generator
 from ordinate._base.messages import Message, Option, some
@@ -34,7 +33,11 @@ from ordinate.asking.designs import (
     question_code,
     refuse_more_than,
 )
-from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.asking.new_items import (
+    check_chooses,
+    questions_about_new,
+    refuse_beside_new,
+)
 from ordinate.kernels.losses import Loss
 
 RANDOM_SHARE = 0.2
@@ -52,7 +55,9 @@ def next_questions(
     n_questions: int,
     *,
     about: Sequence[Any] | None = None,
-    random_share: float = RANDOM_SHARE,
+    new: Sequence[Any] | None = None,
+    answers: Any = None,
+    random_share: float | None = None,
     random_state: Any = None,
 ) -> np.ndarray:
     """Choose the questions that will teach most, as an array.
@@ -66,16 +71,30 @@ def next_questions(
 
     Examples
     --------
-    >>> from ordinate import STE, asking, sample_points, sample_triplets
-    >>> points = 3 * sample_points(30, random_state=0)
-    >>> model = STE(random_state=0).fit(sample_triplets(points, 600, random_state=0))
-    >>> asking.next_questions(model, 100, random_state=0).shape
+    A study, after its first 300 answers; ``ask`` is whoever answers with rows (anchor, near, far).
+
+    >>> import numpy as np
+    >>> import ordinate
+    >>> truth = 3 * ordinate.sample_points(30, random_state=0)
+    >>> def ask(questions):
+    ...     anchor, first, second = truth[questions.T]
+    ...     nearer = ((anchor - first) ** 2).sum(axis=1) < ((anchor - second) ** 2).sum(axis=1)
+    ...     return np.where(nearer[:, None], questions, questions[:, [0, 2, 1]])
+    >>> first = ordinate.asking.design_questions(30, 300, random_state=0, repeats=0, checks=0)
+    >>> model = ordinate.STE(regularization=0.1, random_state=0).fit(ask(first.rows))
+    >>> for _ in range(5):
+    ...     questions = ordinate.asking.next_questions(model, 100)
+    ...     answers = ask(questions)
+    ...     model = model.partial_fit(answers)
+    >>> questions.shape
     (100, 3)
     """
     chosen = choose_questions(
         model,
         n_questions,
         about=about,
+        new=new,
+        answers=answers,
         random_share=random_share,
         repeats=0,
         checks=0,
@@ -89,8 +108,10 @@ def choose_questions(
     budget: int,
     *,
     about: Sequence[Any] | None = None,
+    new: Sequence[Any] | None = None,
+    answers: Any = None,
     landmarks: int | None = None,
-    random_share: float = RANDOM_SHARE,
+    random_share: float | None = None,
     repeats: float = REPEATS,
     checks: float = CHECKS,
     blocks: int = 1,
@@ -106,14 +127,21 @@ def choose_questions(
         Number of questions, repeats and checks included.
     about : sequence of labels, optional
         Items of the map; each question is about one of them at least.
+    new : sequence of labels, optional
+        Items that have no place in the map yet: place each with as few answers as can be. It is
+        the anchor of all its questions, which cut the map in halves, and then what is left of it,
+        like a search. Their ids come after those of the map; where items are ids, so are labels.
+    answers : triplets in any form, optional
+        With `new`: what has been answered about these items so far, as :meth:`place` takes it.
     landmarks : int, optional
         Ask about as many items on the rim of the map instead, each the anchor of equally many
         comparisons of all others: the way to maps of very many items from noisy answers. Seen
         from far out, distances of two items differ most.
     random_share : float
         Share of the questions that is drawn at random, whatever the map: it is these that tell
-        honestly how well a map predicts. All are, while places are uncertain by more than 0.45
-        times the size of the map: a map that is mostly chance chooses worse than chance.
+        honestly how well a map predicts. By default a fifth; none of those about new items. All
+        are, while places are uncertain by more than 0.45 times the size of the map: a map that is
+        mostly chance chooses worse than chance.
     repeats, checks, blocks
         As for :func:`design_questions`.
     random_state : int, Generator or None
@@ -123,8 +151,15 @@ def choose_questions(
     Questions
     """
     shares = Shares.of(budget, repeats, checks, blocks)
+    if random_share is None:
+        random_share = 0.0 if new is not None else RANDOM_SHARE
     random_share = check_number("random_share", random_share, least=0, below=np.nextafter(1, 2))
     rng = random_generator(random_state)
+    if new is not None or answers is not None:
+        refuse_beside_new(new, about=about, landmarks=landmarks)
+        n_random = round(random_share * shares.new)
+        rows, source, items = questions_about_new(model, new, answers, shares.new, n_random, rng)
+        return shares.arranged(rows, source, "triplet", items, rng)
     points, covariance = places_of(model)
     placed = np.flatnonzero(~np.isnan(points).any(axis=1))
     wanted = placed if about is None else _ids(model, about, placed)
@@ -300,15 +335,7 @@ def _about(
 
 def places_of(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return places and covariances of a fitted model, or raise if it has none to choose by."""
-    check_is_fitted(model, "embedding_")
-    if not isinstance(model, LikelihoodEmbedder):
-        raise ValueError(
-            f"questions are chosen by a model that answers with probabilities; "
-            f"{type(model).__name__} has none: take OrdinalEmbedding, PowerEmbedding, STE, TSTE "
-            "or CKL"
-        )
-    if (~np.isnan(model.embedding_).any(axis=1)).sum() < 3:
-        raise ValueError("a question needs three items with a place in the map")
+    check_chooses(model)
     try:
         return model.embedding_, model.covariance_
     except AttributeError as error:  # saved without, or its table was changed since
@@ -323,8 +350,9 @@ def _ids(model: Any, about: Sequence[Any], placed: np.ndarray) -> np.ndarray:
         raise ValueError(
             Message(
                 Option("about"),
-                f" names items that have no place in the map: {some(unknown)}. Ask about new items "
-                "at random first, and place them",
+                f" names items that have no place in the map: {some(unknown)}. Ask about "
+                "these with ",
+                Option("new"),
             )
         )
     return np.unique([id_of[label] for label in about])

@@ -11,6 +11,7 @@ from ordinate.cli.data import Output, refuse_output
 
 if TYPE_CHECKING:
     from ordinate.asking import Plan, Questions
+    from ordinate.data.triplets import Triplets
 
 LARGE = 1000  # items from which on landmarks are worth a thought
 
@@ -33,10 +34,23 @@ def ask(
         str | None,
         typer.Option(help="With --after: items that all questions are about, by their labels."),
     ] = None,
+    new: Annotated[
+        str | None,
+        typer.Option(help="With --after: items to be added to the map, by their labels."),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(help="With --new: file of the answers about these items so far."),
+    ] = None,
     random_share: Annotated[
-        float,
-        typer.Option(help="With --after: share of questions drawn at random.", min=0, max=1),
-    ] = 0.2,
+        float | None,
+        typer.Option(
+            help="With --after: share of questions drawn at random; by default 0.2, 0 with --new.",
+            min=0,
+            max=1,
+            show_default=False,
+        ),
+    ] = None,
     kind: Annotated[
         str, typer.Option(help="triplet (an anchor and two items) or odd-one-out.")
     ] = "triplet",
@@ -65,7 +79,8 @@ def ask(
     """Write a list of questions: to begin with, or the next ones.
 
     To begin with, name a file of items. Once there are answers and a map, --after takes those
-    questions whose answers will teach most. No question occurs twice, but for the repeats.
+    questions whose answers will teach most. No question occurs twice, but for the repeats. --new
+    takes those that find the place of an item that is not on the map with the fewest answers.
 
     The ending of the output sets the format: .csv or .tsv, .json for a timeline of jsPsych, .jsonl
     with a prompt on each line for a language model. `ordinate fit` reads the same file when its
@@ -74,17 +89,25 @@ def ask(
     ```
     ordinate ask items.csv --budget 5000 --blocks 20 -o questions.csv
     ordinate ask --after out/ --budget 500 -o more.csv
+    ordinate ask --after out/ --new "koala" --budget 10 -o about-koala.csv
     ```
     """
-    from ordinate.asking import design_questions, write_questions
-    from ordinate.files.items import read_labels
+    from ordinate.asking import write_questions
 
     if (items is None) == (after is None):  # not both, not neither
         raise shell.CommandError(
             "name a file of items to begin with, or a map that there is already with --after",
             shell.WRONG_USE,
         )
-    refuse_output(output, force, inputs=[path for path in (items, after) if path])
+    refuse_output(output, force, inputs=[path for path in (items, after, answers) if path])
+    both = {
+        "landmarks": landmarks,
+        "repeats": repeats,
+        "checks": checks,
+        "blocks": blocks,
+        "random_state": seed,
+    }
+    choosing = {"about": about, "new": new, "answers": answers, "random_share": random_share}
     if after is not None:
         if design is not None:
             raise shell.CommandError(
@@ -95,53 +118,59 @@ def ask(
             raise shell.CommandError(
                 "--after chooses triplet questions; leave --kind out", shell.WRONG_USE
             )
-        choosing = {
-            "landmarks": landmarks,
-            "random_share": random_share,
-            "repeats": repeats,
-            "checks": checks,
-            "blocks": blocks,
-            "random_state": seed,
-        }
-        questions, labels = _next(after, budget, about, choosing, quiet)
+        questions, labels = _next(after, budget, choosing, both, quiet)
     elif items is not None:
-        if about is not None:
-            raise shell.CommandError("--about goes with --after", shell.WRONG_USE)
-        labels = read_labels(items)
-        questions = design_questions(
-            len(labels),
-            budget,
-            kind=kind,
-            design=design or ("balanced" if landmarks is None else "landmarks"),
-            landmarks=landmarks,
-            repeats=repeats,
-            checks=checks,
-            blocks=blocks,
-            random_state=seed,
-        )
+        useless = [name for name, value in choosing.items() if value is not None]
+        if useless:
+            option = useless[0].replace("_", "-")
+            raise shell.CommandError(f"--{option} goes with --after", shell.WRONG_USE)
+        questions, labels = _first(items, budget, kind, design, both)
     write_questions(output, questions, labels, force=force)
     shell.say(_told(questions, len(labels), output), quiet)
 
 
+def _first(
+    items: Path, budget: int, kind: str, design: str | None, both: dict[str, Any]
+) -> "tuple[Questions, list]":
+    """Make a list of questions about items of which nothing is known."""
+    from ordinate.asking import design_questions
+    from ordinate.files.items import read_labels
+
+    labels = read_labels(items)
+    design = design or ("balanced" if both["landmarks"] is None else "landmarks")
+    return design_questions(len(labels), budget, kind=kind, design=design, **both), labels
+
+
 def _next(
-    folder: Path, budget: int, about: str | None, choosing: dict[str, Any], quiet: bool
+    folder: Path, budget: int, choosing: dict[str, Any], both: dict[str, Any], quiet: bool
 ) -> "tuple[Questions, list]":
     """Choose the next questions by the map in a folder, and say how well it is known."""
     import ordinate
     from ordinate.asking import choose_questions
     from ordinate.asking.active import UNKNOWN, places_of, uncertainty
+    from ordinate.data.labels import label_array
 
     model = ordinate.load(folder)
+    about, new, answers = (choosing[name] for name in ("about", "new", "answers"))
+    if new is not None:
+        model.items_ = label_array([str(label) for label in model.items_])  # as new ones are named
+        choosing["new"] = shell.names(new)
+    if answers is not None:
+        choosing["answers"] = _as_text(answers, quiet)
     labels = model.items_.tolist()
     names = {str(label): label for label in labels}
     wanted = shell.names(about)
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise shell.CommandError(
-            f"--about names items that are not in {folder}: {some(unknown)}", shell.WRONG_USE
+            f"--about names items that are not in {folder}: {some(unknown)}; --new asks about "
+            "items that are to be added",
+            shell.WRONG_USE,
         )
-    wanted_items = [names[name] for name in wanted] or None
-    questions = choose_questions(model, budget, about=wanted_items, **choosing)
+    choosing["about"] = [names[name] for name in wanted] or None
+    questions = choose_questions(model, budget, **choosing, **both)
+    if new is not None:
+        return questions, [*labels, *choosing["new"]]
     unsure = uncertainty(*places_of(model))
     shell.say(f"places are uncertain by {unsure:.2f} times the size of the map", quiet)
     if not about and unsure > UNKNOWN:
@@ -151,6 +180,18 @@ def _next(
             quiet,
         )
     return questions, labels
+
+
+def _as_text(answers: Path, quiet: bool) -> "Triplets":
+    """Read answers, with labels as text."""
+    from ordinate.data.triplets import Triplets
+    from ordinate.files.inputs import open_source
+
+    source = open_source(answers, stream=False)
+    for note in source.notes:
+        shell.say(f"note: {note}", quiet)
+    read = source.load()
+    return Triplets(read.rows, items=[str(label) for label in read.items], answer=read.answer)
 
 
 def _told(questions: "Questions", n_items: int, output: Path) -> str:
