@@ -34,13 +34,15 @@ from ordinate import (
     STE,
     PowerEmbedding,
     Triplets,
+    as_triplets,
     asking,
     procrustes_error,
     sample_points,
     sample_triplets,
 )
-from ordinate.asking.designs import draw_questions
+from ordinate.asking.designs import draw_questions, question_code
 from ordinate.data.simulate import pair_distances
+from ordinate.evaluation.metrics import accuracy
 from ordinate.kernels import losses
 
 SCALES = {"clear": 10.0, "middling": 3.0, "noisy": 1.0}  # of points at a mean squared distance of 1
@@ -57,6 +59,8 @@ MARKS = (
 )  # answers per coordinate; a batch from each to the next
 WAYS = ("random", "active", "salmon")
 POWER = {"power": 0.5, "slope": 4.0, "lapse": 0.05}
+REPLAYED = (3, 4, 5.5, 7.5, 10, 14, 20, 28, 40, 56, 80)
+PILOT = 0.2  # share of the answers before landmarks are chosen
 PAIRS = 40  # among which salmon's rule chooses
 
 
@@ -91,34 +95,43 @@ def ridge(model: STE | PowerEmbedding) -> float:
     return model.embedding_.size / spread
 
 
-def by_salmon(model, loss, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+def by_salmon(
+    model, loss, rows: np.ndarray, size: int, rng: np.random.Generator, among: np.ndarray | None
+) -> np.ndarray:
     """Draw anchors; ask of each the pair that tells most about which item's place is its own."""
     points, n = model.embedding_, len(model.embedding_)
     distance = ((points[:, None] - points) ** 2).sum(axis=2)
+    anchors = rng.integers(n, size=size) if among is None else rng.permutation(among[:, 0])[:size]
     asked = []
-    for anchor, times in enumerate(np.bincount(rng.integers(n, size=size), minlength=n)):
+    for anchor, times in enumerate(np.bincount(anchors, minlength=n)):
         near, far = rows[rows[:, 0] == anchor, 1:].T
         z = loss.argument(distance[:, near], distance[:, far])
         logarithm = -loss.penalty.value(z, *loss.penalty_shape).sum(axis=1)
         belief = np.exp(logarithm - logarithm.max())
         likely = belief > 1e-4
         belief = belief[likely] / belief[likely].sum()
-        pairs = draw_questions(n, 2 * PAIRS * times, rng)[:, 1:] if times else np.empty((0, 2), int)
-        pairs = pairs[(pairs != anchor).all(axis=1)][: PAIRS * times]
+        if not times:
+            continue
+        if among is None:
+            pairs = draw_questions(n, 2 * PAIRS * times, rng)[:, 1:]
+            pairs = pairs[(pairs != anchor).all(axis=1)]
+        else:
+            pairs = rng.permutation(among[among[:, 0] == anchor, 1:])
+        pairs = pairs[: PAIRS * times]
         first = loss.probability(*distance[likely][:, pairs.T].swapaxes(0, 1))
         mean = belief @ first
         gain = entr(mean) + entr(1 - mean) - belief @ (entr(first) + entr(1 - first))
-        for part in np.array_split(np.arange(len(pairs)), times) if times else ():
+        for part in np.array_split(np.arange(len(pairs)), times):
             asked.append([anchor, *pairs[part[gain[part].argmax()]]])
     return np.array(asked)
 
 
-def ask(way: str, model, loss, rows: np.ndarray, size: int, rng) -> np.ndarray:
+def ask(way: str, model, loss, rows: np.ndarray, size: int, rng, among=None) -> np.ndarray:
     """Return questions, chosen in one of three ways."""
     if way == "salmon":
-        return by_salmon(model, loss, rows, size, rng)
+        return by_salmon(model, loss, rows, size, rng, among)
     share = {"random_share": 1.0} if way == "random" else {}
-    return asking.next_questions(model, size, random_state=rng, **share)
+    return asking.next_questions(model, size, random_state=rng, among=among, **share)
 
 
 def errors(
@@ -210,6 +223,107 @@ def table(given: argparse.Namespace) -> None:
     )
 
 
+class Pool:
+    """Real answers, each to be had once, by asking its question."""
+
+    def __init__(self, rows: np.ndarray, n: int, rng: np.random.Generator) -> None:
+        self.n, self.rows = n, rng.permutation(rows)
+        code = question_code(self.rows, n)
+        order = np.argsort(code, kind="stable")
+        self.code, first = np.unique(code[order], return_index=True)
+        self.answers = np.split(order, first[1:])
+        self.used = np.zeros(len(self.code), int)
+
+    def questions(self) -> np.ndarray:
+        """Return the questions that can still be asked."""
+        places = zip(self.answers, self.used, strict=True)
+        left = [answers[used] for answers, used in places if used < len(answers)]
+        return self.rows[left]
+
+    def answer(self, questions: np.ndarray) -> np.ndarray:
+        """Return the next answer to each question."""
+        places = np.searchsorted(self.code, question_code(questions, self.n))
+        found = [self.answers[place][self.used[place]] for place in places]
+        self.used[places] += 1
+        return self.rows[found]
+
+
+def replay(given: argparse.Namespace) -> None:
+    """Add lines with held-out accuracies of a file's answers, asked in three ways."""
+    triplets = as_triplets(given.file)
+    if given.answers:
+        triplets = Triplets(triplets.rows, answer=np.load(given.answers))
+    n, d = triplets.n_items, given.dimensions
+    name = given.name or Path(given.file).parent.name
+    done = {tuple(line["cell"]) for line in _lines(given.out)}
+    for seed in range(given.seeds):
+        if (name, d, seed) in done:
+            continue
+        train, test = triplets.split(0.2, random_state=seed)
+        found = {way: _replayed(way, train.rows, test, n, d, seed) for way in WAYS}
+        line = {"cell": [name, d, seed], "accuracies": found, "marks": REPLAYED}
+        with Path(given.out).open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        print(line, flush=True)
+
+
+def _replayed(way: str, rows: np.ndarray, test: Triplets, n: int, d: int, seed: int) -> list:
+    rng = np.random.default_rng([seed, 3])
+    pool = Pool(rows, n, np.random.default_rng([seed, 2]))
+    model, asked, found = PowerEmbedding(d, **POWER, regularization=1.0, random_state=0), None, []
+    for mark in REPLAYED:
+        size = round(mark * d * n) - (0 if asked is None else len(asked))
+        left = pool.questions()
+        if size > len(left):
+            break
+        if asked is None:
+            questions = np.random.default_rng([seed, 4]).permutation(left)[:size]
+        else:
+            questions = ask(way, model, model._loss(d), asked, size, rng, left)
+        more = pool.answer(questions)
+        asked = more if asked is None else np.concatenate([asked, more])
+        if hasattr(model, "embedding_"):
+            model.set_params(regularization=ridge(model))
+        model.partial_fit(Triplets(more, n_items=n))
+        found.append(round(accuracy(model.embedding_, test).accuracy, 5))
+    return found
+
+
+def large(given: argparse.Namespace) -> None:
+    """Compare a pilot and landmarks on the rim with uniform questions, at equal numbers."""
+    heading("Very many items: a pilot, and then landmarks on the rim")
+    print("| n | d | answers per coordinate | uniform: squared error | rim | ratio |")
+    print("|---|---|---|---|---|---|")
+    n, d = given.items, 2
+    for per, seed in product(given.per_coordinate, range(given.seeds)):
+        points = 3 * sample_points(n, d, random_state=seed)
+        m = round(per * d * n)
+        uniform = STE(d, random_state=0).fit(sample_triplets(points, m, random_state=seed))
+        pilot = sample_triplets(points, round(PILOT * m), random_state=seed + 1)
+        model = STE(d, random_state=0).fit(pilot)
+        rest = asking.choose_questions(
+            model,
+            m - len(pilot),
+            landmarks=given.landmarks,
+            random_share=0,
+            repeats=0,
+            checks=0,
+            random_state=seed,
+        )
+        crowd = Crowd(n, d, 3.0, "btl", seed)
+        rows = np.concatenate([pilot.rows, crowd.answer(rest.rows)])
+        rim = STE(d, init=model.embedding_, random_state=0).fit(Triplets(rows, n_items=n))
+        errors = [
+            procrustes_error(found.embedding_, points, scale=True, relative=True) ** 2
+            for found in (uniform, rim)
+        ]
+        print(
+            f"| {n:,} | {d} | {per:g} | {errors[0]:.5f} | {errors[1]:.5f} | "
+            f"{errors[1] / errors[0]:.2f} |",
+            flush=True,
+        )
+
+
 def times(given: argparse.Namespace) -> None:
     """Print how long a batch takes."""
     heading("Time of a batch")
@@ -240,6 +354,20 @@ def arguments() -> argparse.Namespace:
     one.add_argument("--minutes", type=float, default=np.inf)
     one.add_argument("--out", required=True)
     one.set_defaults(run=measure)
+    real = commands.add_parser("replay")
+    real.add_argument("file")
+    real.add_argument("--answers", help=".npy file with the answer that each row belongs to")
+    real.add_argument("--name")
+    real.add_argument("--dimensions", type=int, default=2)
+    real.add_argument("--seeds", type=int, default=5)
+    real.add_argument("--out", required=True)
+    real.set_defaults(run=replay)
+    many = commands.add_parser("large")
+    many.add_argument("--items", type=int, default=100_000)
+    many.add_argument("--per-coordinate", nargs="+", type=float, default=[40])
+    many.add_argument("--landmarks", type=int, default=8)
+    many.add_argument("--seeds", type=int, default=3)
+    many.set_defaults(run=large)
     two = commands.add_parser("table")
     two.add_argument("file")
     two.set_defaults(run=table)

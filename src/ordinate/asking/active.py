@@ -14,7 +14,8 @@ questions will teach, whatever the answers, so that the next round asks about ot
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -36,8 +37,9 @@ from ordinate.asking.designs import (
 from ordinate.asking.new_items import (
     check_chooses,
     questions_about_new,
-    refuse_beside_new,
+    refuse_beside,
 )
+from ordinate.data.rows import check_rows
 from ordinate.kernels.losses import Loss
 
 RANDOM_SHARE = 0.2
@@ -57,6 +59,7 @@ def next_questions(
     about: Sequence[Any] | None = None,
     new: Sequence[Any] | None = None,
     answers: Any = None,
+    among: Any = None,
     random_share: float | None = None,
     random_state: Any = None,
 ) -> np.ndarray:
@@ -95,6 +98,7 @@ def next_questions(
         about=about,
         new=new,
         answers=answers,
+        among=among,
         random_share=random_share,
         repeats=0,
         checks=0,
@@ -110,6 +114,7 @@ def choose_questions(
     about: Sequence[Any] | None = None,
     new: Sequence[Any] | None = None,
     answers: Any = None,
+    among: Any = None,
     landmarks: int | None = None,
     random_share: float | None = None,
     repeats: float = REPEATS,
@@ -133,6 +138,8 @@ def choose_questions(
         like a search. Their ids come after those of the map; where items are ids, so are labels.
     answers : triplets in any form, optional
         With `new`: what has been answered about these items so far, as :meth:`place` takes it.
+    among : array-like of int, shape (k, 3), optional
+        The only questions that can be asked, by ids: anchor, first, second.
     landmarks : int, optional
         Ask about as many items on the rim of the map instead, each the anchor of equally many
         comparisons of all others: the way to maps of very many items from noisy answers. Seen
@@ -156,25 +163,32 @@ def choose_questions(
     random_share = check_number("random_share", random_share, least=0, below=np.nextafter(1, 2))
     rng = random_generator(random_state)
     if new is not None or answers is not None:
-        refuse_beside_new(new, about=about, landmarks=landmarks)
+        refuse_beside("new", about=about, among=among, landmarks=landmarks)
         n_random = round(random_share * shares.new)
         rows, source, items = questions_about_new(model, new, answers, shares.new, n_random, rng)
         return shares.arranged(rows, source, "triplet", items, rng)
     points, covariance = places_of(model)
     placed = np.flatnonzero(~np.isnan(points).any(axis=1))
     wanted = placed if about is None else _ids(model, about, placed)
-    possible = count_questions(len(placed)) - count_questions(len(placed) - len(wanted))
+    if among is None:
+        draw = partial(_drawn, placed, wanted)
+        possible = count_questions(len(placed)) - count_questions(len(placed) - len(wanted))
+    else:
+        refuse_beside("among", landmarks=landmarks)
+        pool = _pool(among, len(points), placed, wanted)
+        draw, possible = partial(_drawn_among, pool, len(points)), len(pool)
     refuse_more_than(possible, shares.new)
     known = about is not None or uncertainty(points, covariance) <= UNKNOWN
     n_random = round(random_share * shares.new) if known else shares.new
     if landmarks is None:
         loss = model._loss(points.shape[1])
-        active = _best(points, covariance, loss, placed, wanted, shares.new - n_random, rng)
+        free = wanted if len(wanted) < len(placed) else wanted[:0]
+        active = _best(points, covariance, loss, draw, free, shares.new - n_random, rng)
     else:
         far_out = on_the_rim(points[placed], landmarks, rng)
         refuse_more_than(len(far_out) * math.comb(len(placed) - 1, 2), shares.new - n_random)
         active = placed[about_landmarks(far_out, len(placed), shares.new - n_random, rng)]
-    others = _drawn(placed, wanted, n_random, rng, besides=active)
+    others = draw(n_random, rng, besides=active)
     rows = np.concatenate([active, others])
     source = np.repeat(["active", "random"], [len(active), len(others)])
     order = rng.permutation(len(rows))
@@ -241,26 +255,29 @@ def _best(
     points: np.ndarray,
     covariance: np.ndarray,
     loss: Loss,
-    placed: np.ndarray,
-    wanted: np.ndarray,
+    draw: Callable[..., np.ndarray],
+    free: np.ndarray,
     n_questions: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Choose questions round by round among many drawn at random."""
+    """Choose questions round by round among many that are drawn.
+
+    No item takes more than its share, but those that are free to.
+    """
     chosen = np.empty((0, 3), int)
+    placed = np.flatnonzero(~np.isnan(points).any(axis=1))
     precision = np.linalg.inv(covariance[placed])
     covariance = covariance.copy()
-    # No item takes more than its share, but those that every question is about.
     used = np.zeros(len(points), int)
     share = 3 * n_questions / len(placed)
     for k in range(ROUNDS):
         size = n_questions * (k + 1) // ROUNDS - len(chosen)
         if size <= 0:
             continue
-        candidates = _drawn(placed, wanted, CANDIDATES * size, rng, besides=chosen)
+        candidates = draw(CANDIDATES * size, rng, besides=chosen)
         gains = gain(points, covariance, loss, candidates)
         limit = np.full(len(points), np.ceil(AT_MOST * share * (k + 1) / ROUNDS))
-        limit[wanted if len(wanted) < len(placed) else []] = np.inf
+        limit[free] = np.inf
         best = _spread(candidates[np.argsort(-gains, kind="stable")], size, used, limit)
         chosen = np.concatenate([chosen, best])
         z, slopes = _slopes(points, loss, best)
@@ -318,6 +335,23 @@ def _drawn(
             drawn = drawn[np.sort(np.unique(question_code(drawn, n), return_index=True)[1])]
         return drawn[:size]
     return drawn[~np.isin(question_code(drawn, n), question_code(besides, n))][:size]
+
+
+def _pool(among: Any, n: int, placed: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the different questions among those given that are about wanted and placed items."""
+    rows = check_rows(among, n)[0].astype(int)
+    rows = rows[np.isin(rows, placed).all(axis=1) & np.isin(rows, wanted).any(axis=1)]
+    return rows[np.unique(question_code(rows, n), return_index=True)[1]]
+
+
+def _drawn_among(
+    pool: np.ndarray, n: int, size: int, rng: np.random.Generator, besides: np.ndarray
+) -> np.ndarray:
+    """Draw different questions from a pool, but not those given; fewer if there are no more."""
+    left = pool[~np.isin(question_code(pool, n), question_code(besides, n))]
+    drawn = left[rng.permutation(len(left))[:size]]
+    drawn[:, 1:] = rng.permuted(drawn[:, 1:], axis=1)
+    return drawn
 
 
 def _about(

@@ -63,15 +63,11 @@ def questions_about_new(
     return rows, np.where(drawn, "random", "active"), np.append(placed, ids)
 
 
-def refuse_beside_new(new: Any, **others: Any) -> None:
-    """Raise if options are given that do not go with new items, or answers without these."""
-    if new is None:
-        raise ValueError(
-            Message(Option("answers"), " are about new items: name these with ", Option("new"))
-        )
+def refuse_beside(what: str, **others: Any) -> None:
+    """Raise if options are given that do not go with one."""
     for name, value in others.items():
         if value is not None:
-            raise ValueError(Message(Option(name), " and ", Option("new"), " do not go together"))
+            raise ValueError(Message(Option(name), " and ", Option(what), " do not go together"))
 
 
 def check_chooses(model: Any) -> None:
@@ -89,7 +85,10 @@ def check_chooses(model: Any) -> None:
 
 def _new_labels(model: Any, new: Sequence[Any] | None) -> list:
     """Return the labels of new items, or raise if they are none."""
-    labels = [new] if isinstance(new, str) else list(new or [])
+    if new is None:
+        answers = Message(Option("answers"), " are about new items: name these with ")
+        raise ValueError(Message(answers, Option("new")))
+    labels = [new] if isinstance(new, str) else list(new)
     if not labels or len({*labels}) < len(labels):
         raise ValueError(Message(Option("new"), f" must name different items; got {labels}"))
     items = model.items_.tolist()
