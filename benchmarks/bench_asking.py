@@ -324,6 +324,25 @@ def large(given: argparse.Namespace) -> None:
         )
 
 
+def planned(given: argparse.Namespace) -> None:
+    """Hold the errors that plans predict against those of random questions in a file."""
+    heading("Plans: the error predicted over the error simulated, by answers per coordinate")
+    shown = [mark for mark in MARKS if mark >= asking.planning.SIMULATED[0]]
+    print("| n | d | answers | noise |", " | ".join(map(str, shown)), "|")
+    print("|---|---|---|---|" + "---|" * len(shown))
+    cells: dict[tuple, list[list[float]]] = {}
+    for line in _lines(given.file):
+        cells.setdefault(tuple(line["cell"][:4]), []).append(line["errors"]["random"])
+    for (n, d, clearness, noise), runs in sorted(cells.items()):
+        crowd = Crowd(n, d, SCALES[clearness], noise, 1000)  # none of the seeds above
+        pilot = crowd.model()
+        pilot.embedding_ = crowd.points
+        plan = asking.plan_study(n, d, pilot=pilot)
+        found = dict(zip(MARKS, np.mean(runs, axis=0), strict=True))
+        ratios = " | ".join(f"{plan.error_of(mark * n * d) / found[mark]:.2f}" for mark in shown)
+        print(f"| {n} | {d} | {clearness} | {noise} ({len(runs)}) | {ratios} |", flush=True)
+
+
 def times(given: argparse.Namespace) -> None:
     """Print how long a batch takes."""
     heading("Time of a batch")
@@ -371,6 +390,9 @@ def arguments() -> argparse.Namespace:
     two = commands.add_parser("table")
     two.add_argument("file")
     two.set_defaults(run=table)
+    three = commands.add_parser("plans")
+    three.add_argument("file")
+    three.set_defaults(run=planned)
     commands.add_parser("times").set_defaults(run=times)
     return parser.parse_args()
 
