@@ -137,6 +137,10 @@ def _first(
     from ordinate.files.items import read_labels
 
     labels = read_labels(items)
+    if len(labels) < 3:
+        raise shell.CommandError(
+            f"{items} names {len(labels)} items, and a question compares three", shell.UNREADABLE
+        )
     design = design or ("balanced" if both["landmarks"] is None else "landmarks")
     return design_questions(len(labels), budget, kind=kind, design=design, **both), labels
 
@@ -201,7 +205,8 @@ def _told(questions: "Questions", n_items: int, output: Path) -> str:
     parts = ", ".join(f"{n:,} {source}" for source, n in sorted(sources.items()))
     n_blocks = int(questions.block.max())
     blocks = f" in {n_blocks:,} blocks" if n_blocks > 1 else ""
-    return f"{len(questions):,} questions about {n_items:,} items{blocks} in {output}: {parts}"
+    asked = f"{len(questions):,} question{'s' * (len(questions) > 1)}"
+    return f"{asked} about {n_items:,} items{blocks} in {output}: {parts}"
 
 
 @shell.command
