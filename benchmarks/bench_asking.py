@@ -60,7 +60,7 @@ MARKS = (
 WAYS = ("random", "active", "salmon")
 POWER = {"power": 0.5, "slope": 4.0, "lapse": 0.05}
 REPLAYED = (3, 4, 5.5, 7.5, 10, 14, 20, 28, 40, 56, 80)
-PILOT = 0.2  # share of the answers before landmarks are chosen
+PILOT = 0.35  # share of the answers before landmarks are chosen
 PAIRS = 40  # among which salmon's rule chooses
 
 
@@ -296,8 +296,8 @@ def large(given: argparse.Namespace) -> None:
     print("|---|---|---|---|---|---|")
     n, d = given.items, 2
     for per, seed in product(given.per_coordinate, range(given.seeds)):
-        points = 3 * sample_points(n, d, random_state=seed)
-        m = round(per * d * n)
+        crowd = Crowd(n, d, SCALES["noisy"], "btl", seed)
+        points, m = crowd.points, round(per * d * n)
         uniform = STE(d, random_state=0).fit(sample_triplets(points, m, random_state=seed))
         pilot = sample_triplets(points, round(PILOT * m), random_state=seed + 1)
         model = STE(d, random_state=0).fit(pilot)
@@ -310,7 +310,6 @@ def large(given: argparse.Namespace) -> None:
             checks=0,
             random_state=seed,
         )
-        crowd = Crowd(n, d, 3.0, "btl", seed)
         rows = np.concatenate([pilot.rows, crowd.answer(rest.rows)])
         rim = STE(d, init=model.embedding_, random_state=0).fit(Triplets(rows, n_items=n))
         errors = [
@@ -383,7 +382,7 @@ def arguments() -> argparse.Namespace:
     real.set_defaults(run=replay)
     many = commands.add_parser("large")
     many.add_argument("--items", type=int, default=100_000)
-    many.add_argument("--per-coordinate", nargs="+", type=float, default=[40])
+    many.add_argument("--per-coordinate", nargs="+", type=float, default=[60])
     many.add_argument("--landmarks", type=int, default=8)
     many.add_argument("--seeds", type=int, default=3)
     many.set_defaults(run=large)
