@@ -86,8 +86,10 @@ def test_a_timeline_of_jspsych_takes_the_list_and_its_data_come_back(tmp_path):
     for block in (1, 2):
         trials = [{"trial_type": "html-keyboard-response", "response": " ", "rt": 900}]
         trials += [
-            variable | {"trial_type": "html-button-response", "response": "first", "rt": 700}
-            for variable in variables
+            variable
+            | {"trial_type": "html-button-response", "response": "first", "rt": 700}
+            | {"stimulus": f"Which is more like {variable['anchor']}?", "trial_index": k}
+            for k, variable in enumerate(variables)
             if variable["block"] == block
         ]
         (folder / f"p{block}.json").write_text(json.dumps(trials), encoding="utf-8")
