@@ -15,7 +15,7 @@ from ordinate.figures.figure_files import save
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 NAMES = {"random": "at random", "active": "chosen", "salmon": "salmon's rule"}
-NOISES = {"btl": "BTL", "power": "power 1/2, lapses"}
+NOISES = {"btl": "BTL", "power": "power 1/2"}
 
 
 def panel(axes, title: str, curves: dict[str, list[list[float]]], marks) -> None:
@@ -43,13 +43,15 @@ def draw(lines: list[dict], key: str, titles, y_label: str, path: Path, log: boo
     n_columns = min(len(shown), 4)
     n_rows = -(-len(shown) // n_columns)
     with blank_figure(45.0 * n_columns, 45.0 * n_rows) as figure:
-        panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True)
+        panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=log)
         for axes in panels.flat[len(shown) :]:
             axes.set_visible(False)
         for axes, cell in zip(panels.flat, shown, strict=False):
             panel(axes, titles[cell], cells[cell], lines[0].get("marks", MARKS))
             if log:
                 axes.set_yscale("log")
+                axes.set_yticks([0.01, 0.03, 0.1, 0.3, 1], ["0.01", "0.03", "0.1", "0.3", "1"])
+                axes.set_yticks([], minor=True)
         panels[0, 0].legend(frameon=False, fontsize=FONT_SIZE - 1)
         figure.supxlabel("answers per coordinate", size=FONT_SIZE)
         figure.supylabel(y_label, size=FONT_SIZE)
