@@ -1,21 +1,30 @@
 """What to ask next: the error of maps against the number of answers, for three ways of asking.
 
-``bench_asking.py [--items 30 60 300] [--dimensions 2 5] [--clearness clear middling noisy]
-[--noise btl power] [--seeds 20]`` simulates people who answer with noise. *active* is
-``ordinate.asking.next_questions``, *random* draws uniformly, and *salmon* draws an anchor at random
-and asks about the pair whose answer tells most about where the anchor lies, given the answers about
-it so far and every item's place as a candidate. All see the same first answers, and maps are fitted
-in the same way. Errors are relative Procrustes errors, scaled; the table has their means, and
-the answers that active questions need for the error that random ones reach in the end.
+``bench_asking.py errors --out errors.jsonl`` simulates people who answer with noise, and adds a
+line for each cell and seed that is not in the file yet, so that it can be stopped and run again;
+``--items``, ``--dimensions``, ``--clearness``, ``--noise``, ``--seeds`` and ``--ways`` choose
+cells, ``--minutes`` stops it. ``bench_asking.py table errors.jsonl`` makes a table of them.
+*active* is ``ordinate.asking.next_questions``, *random* draws uniformly, and *salmon* draws an
+anchor at random and asks about the pair whose answer tells most about where the anchor lies, given
+the answers about it so far and every item's place as a candidate. All see the same first answers,
+and the same ones as long as active questions are drawn at random; maps grow by ``partial_fit``.
+Errors are relative Procrustes errors, scaled.
 
-``bench_asking.py --time`` prints the time of a batch.
+``bench_asking.py replay FILE --out held_out.jsonl`` asks real answers: only questions that the file
+has an answer to, and the error is that on answers of its own that nobody asked for.
+
+``bench_asking.py large`` compares a pilot and landmarks on the rim with uniform questions, and
+``bench_asking.py times`` prints the time of a batch.
 """
 
 import argparse
+import copy
+import json
 import time
 import warnings
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 from _measure import best_time, heading
@@ -25,20 +34,34 @@ from ordinate import (
     STE,
     PowerEmbedding,
     Triplets,
+    as_triplets,
     asking,
     procrustes_error,
     sample_points,
     sample_triplets,
 )
-from ordinate.asking.designs import draw_questions
+from ordinate.asking.designs import draw_questions, question_code
 from ordinate.data.simulate import pair_distances
+from ordinate.evaluation.metrics import accuracy
 from ordinate.kernels import losses
 
 SCALES = {"clear": 10.0, "middling": 3.0, "noisy": 1.0}  # of points at a mean squared distance of 1
-MARKS = (3, 5, 7, 10, 13, 20, 30, 40)  # answers per coordinate
-FIRST = 3
-WAYS = ("random", "salmon", "active")
-POWER = (0.5, 4.0, 0.05)  # exponent, slope and lapse rate of the power family
+MARKS = (
+    3,
+    4,
+    5.5,
+    7.5,
+    10,
+    14,
+    20,
+    28,
+    40,
+)  # answers per coordinate; a batch from each to the next
+WAYS = ("random", "active", "salmon")
+POWER = {"power": 0.5, "slope": 4.0, "lapse": 0.05}
+REPLAYED = (3, 4, 5.5, 7.5, 10, 14, 20, 28, 40, 56, 80)
+PILOT = 0.35  # share of the answers before landmarks are chosen
+PAIRS = 40  # among which salmon's rule chooses
 
 
 class Crowd:
@@ -46,10 +69,7 @@ class Crowd:
 
     def __init__(self, n: int, d: int, scale: float, noise: str, seed: int) -> None:
         self.points = scale * sample_points(n, d, random_state=seed)
-        self.loss = losses.get("ste")
-        if noise == "power":
-            power, slope, lapse = POWER
-            self.loss = losses.get("power", power=power, slope=slope, lapse=lapse)
+        self.loss = losses.get("power", **POWER) if noise == "power" else losses.get("ste")
         self.rng = np.random.default_rng([seed, 1])
 
     def answer(self, questions: np.ndarray) -> np.ndarray:
@@ -60,135 +80,327 @@ class Crowd:
         says_first = self.rng.random(len(questions)) < self.loss.probability(near, far)
         return np.where(says_first[:, None], questions, questions[:, [0, 2, 1]])
 
-
-def fit(crowd: Crowd, rows: np.ndarray, before: STE | PowerEmbedding | None):
-    """Fit a map with the crowd's own model, from where the last one ended.
-
-    The ridge is that of a normal prior whose variance is the map's own, errors included.
-    """
-    n, d = crowd.points.shape
-    if before is None:
-        ridge, init = 1.0, "auto"
-    else:
-        spread = (before.embedding_**2).sum() + np.trace(before.covariance_, axis1=1, axis2=2).sum()
-        ridge, init = n * d / spread, before.embedding_
-    options = {"regularization": ridge, "init": init, "random_state": 0}
-    if crowd.loss.name == "power":
-        power, slope, lapse = POWER
-        model = PowerEmbedding(d, power=power, slope=slope, lapse=lapse, **options)
-    else:
-        model = STE(d, **options)
-    return model.fit(Triplets(rows, n_items=n))
+    def model(self) -> STE | PowerEmbedding:
+        """Return a model that knows how people answer, but nothing about the map."""
+        d = self.points.shape[1]
+        options = {"regularization": 1.0, "random_state": 0}
+        if self.loss.name == "power":
+            return PowerEmbedding(d, **POWER, **options)
+        return STE(d, **options)
 
 
-def by_salmon(model, loss, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+def ridge(model: STE | PowerEmbedding) -> float:
+    """Return that of a normal prior whose variance is the map's own, errors included."""
+    spread = (model.embedding_**2).sum() + np.trace(model.covariance_, axis1=1, axis2=2).sum()
+    return model.embedding_.size / spread
+
+
+def by_salmon(
+    model, loss, rows: np.ndarray, size: int, rng: np.random.Generator, among: np.ndarray | None
+) -> np.ndarray:
     """Draw anchors; ask of each the pair that tells most about which item's place is its own."""
     points, n = model.embedding_, len(model.embedding_)
     distance = ((points[:, None] - points) ** 2).sum(axis=2)
-    by_anchor = [rows[rows[:, 0] == anchor, 1:] for anchor in range(n)]
+    anchors = rng.integers(n, size=size) if among is None else rng.permutation(among[:, 0])[:size]
     asked = []
-    for anchor in rng.integers(n, size=size):
-        near, far = by_anchor[anchor].T
-        logarithm = -loss.penalty.value(
-            loss.argument(distance[:, near], distance[:, far]), *loss.penalty_shape
-        ).sum(axis=1)
+    for anchor, times in enumerate(np.bincount(anchors, minlength=n)):
+        near, far = rows[rows[:, 0] == anchor, 1:].T
+        z = loss.argument(distance[:, near], distance[:, far])
+        logarithm = -loss.penalty.value(z, *loss.penalty_shape).sum(axis=1)
         belief = np.exp(logarithm - logarithm.max())
-        belief /= belief.sum()
-        pairs = draw_questions(n, 40, rng)[:, 1:]
-        pairs = pairs[(pairs != anchor).all(axis=1)]
-        first = loss.probability(distance[:, pairs[:, 0]], distance[:, pairs[:, 1]])
+        likely = belief > 1e-4
+        belief = belief[likely] / belief[likely].sum()
+        if not times:
+            continue
+        if among is None:
+            pairs = draw_questions(n, 2 * PAIRS * times, rng)[:, 1:]
+            pairs = pairs[(pairs != anchor).all(axis=1)]
+        else:
+            pairs = rng.permutation(among[among[:, 0] == anchor, 1:])
+        pairs = pairs[: PAIRS * times]
+        first = loss.probability(*distance[likely][:, pairs.T].swapaxes(0, 1))
         mean = belief @ first
         gain = entr(mean) + entr(1 - mean) - belief @ (entr(first) + entr(1 - first))
-        asked.append([anchor, *pairs[gain.argmax()]])
+        for part in np.array_split(np.arange(len(pairs)), times):
+            asked.append([anchor, *pairs[part[gain[part].argmax()]]])
     return np.array(asked)
 
 
-def errors(n: int, d: int, clearness: str, noise: str, seed: int) -> dict[str, list[float]]:
+def ask(way: str, model, loss, rows: np.ndarray, size: int, rng, among=None) -> np.ndarray:
+    """Return questions, chosen in one of three ways."""
+    if way == "salmon":
+        return by_salmon(model, loss, rows, size, rng, among)
+    share = {"random_share": 1.0} if way == "random" else {}
+    return asking.next_questions(model, size, random_state=rng, among=among, **share)
+
+
+def errors(
+    n: int, d: int, clearness: str, noise: str, seed: int, ways: tuple[str, ...] = WAYS
+) -> dict[str, list[float]]:
     """Relative errors at every mark, for each way of asking."""
-    found: dict[str, list[float]] = {}
-    for way in WAYS:
-        crowd = Crowd(n, d, SCALES[clearness], noise, seed)
-        rng = np.random.default_rng([seed, 2])
-        rows = crowd.answer(draw_questions(n, FIRST * d * n, rng))
-        model = fit(crowd, rows, None)
-        found[way] = []
-        for mark in MARKS:
-            while len(rows) < mark * d * n:
-                size = min(2 * n, mark * d * n - len(rows))
-                if way == "active":
-                    questions = asking.next_questions(model, size, random_state=rng)
-                elif way == "salmon":
-                    questions = by_salmon(model, crowd.loss, rows, size, rng)
-                else:
-                    questions = draw_questions(n, size, rng)
-                rows = np.concatenate([rows, crowd.answer(questions)])
-                model = fit(crowd, rows, model)
-            error = procrustes_error(model.embedding_, crowd.points, scale=True, relative=True)
-            found[way].append(error)
+    begun = Crowd(n, d, SCALES[clearness], noise, seed)
+    first = draw_questions(n, round(MARKS[0] * d * n), np.random.default_rng([seed, 2]))
+    rows = begun.answer(first)
+    model = begun.model().fit(Triplets(rows, n_items=n))
+    model.set_params(regularization=ridge(model)).fit(Triplets(rows, n_items=n))
+    return {way: _errors(way, begun, rows, model, seed) for way in ways}
+
+
+def _errors(way: str, begun: Crowd, rows: np.ndarray, model, seed: int) -> list[float]:
+    crowd, rng = copy.deepcopy(begun), np.random.default_rng([seed, 3])
+    model, fitted = crowd.model(), model
+    vars(model).update(vars(fitted))  # copies have no answers
+    found = []
+    for k, mark in enumerate(MARKS):
+        if k:
+            size = round(mark * crowd.points.size) - len(rows)
+            more = crowd.answer(ask(way, model, crowd.loss, rows, size, rng))
+            rows = np.concatenate([rows, more])
+            model.set_params(regularization=ridge(model)).partial_fit(more)
+        error = procrustes_error(model.embedding_, crowd.points, scale=True, relative=True)
+        found.append(round(error, 5))
     return found
 
 
-def needed(active: np.ndarray, goal: float) -> float:
+def measure(given: argparse.Namespace) -> None:
+    """Add lines for cells and seeds that are not in the file yet."""
+    until = time.monotonic() + 60 * given.minutes
+    done = {tuple(line["cell"]) for line in _lines(given.out)}
+    cells = product(given.items, given.dimensions, given.clearness, given.noise)
+    for *cell, seed in ((*cell, seed) for cell in cells for seed in range(given.seeds)):
+        if (*cell, seed) in done or time.monotonic() > until:
+            continue
+        line = {"cell": [*cell, seed], "errors": errors(*cell, seed, tuple(given.ways))}
+        with Path(given.out).open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def _lines(path: str) -> list[dict]:
+    file = Path(path)
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def needed(mean: np.ndarray, goal: float) -> float:
     """Answers per coordinate at which mean errors fall to a goal, on a line between marks."""
-    below = np.flatnonzero(active <= goal)
+    below = np.flatnonzero(mean <= goal)
     if len(below) == 0:
         return np.inf
     k = int(below[0])
     if k == 0:
         return MARKS[0]
-    share = np.log(active[k - 1] / goal) / np.log(active[k - 1] / active[k])
+    share = np.log(mean[k - 1] / goal) / np.log(mean[k - 1] / mean[k])
     return MARKS[k - 1] * (MARKS[k] / MARKS[k - 1]) ** share
 
 
 def table(given: argparse.Namespace) -> None:
+    """Print mean errors, the answers needed, and how much worse than random any way ever is."""
     heading("The next questions: relative errors by answers per coordinate")
     print("| n | d | answers | noise | asked |", " | ".join(map(str, MARKS)), "| needed | worst |")
     print("|---|---|---|---|---|" + "---|" * (len(MARKS) + 2))
-    for cell in product(given.items, given.dimensions, given.clearness, given.noise):
-        runs = [errors(*cell, seed) for seed in range(given.seeds)]
-        all_errors = {way: np.array([run[way] for run in runs]) for way in WAYS}
-        goal = all_errors["random"].mean(axis=0)[-1]
+    cells: dict[tuple, list[dict]] = {}
+    for line in _lines(given.file):
+        cells.setdefault(tuple(line["cell"][:4]), []).append(line["errors"])
+    for (n, d, clearness, noise), runs in sorted(cells.items()):
+        goal = np.mean([run["random"] for run in runs], axis=0)[-1]
         for way in WAYS:
-            mean = all_errors[way].mean(axis=0)
-            worse = all_errors[way] - 1.05 * all_errors["random"]
-            error = worse.std(axis=0, ddof=1) / np.sqrt(len(runs))
+            pairs = np.array([[run[way], run["random"]] for run in runs if way in run])
+            if not len(pairs):
+                continue
+            mean = pairs[:, 0].mean(axis=0)
+            worse = pairs[:, 0] - 1.05 * pairs[:, 1]
+            two_errors = 2 * worse.std(axis=0, ddof=1) / np.sqrt(len(pairs))
+            excess = ((worse.mean(axis=0) - two_errors) / pairs[:, 1].mean(axis=0)).max()
             shown = " | ".join(f"{value:.3f}" for value in mean)
-            n, d, clearness, noise = cell
             print(
-                f"| {n} | {d} | {clearness} | {noise} | {way} | {shown} | "
-                f"{needed(mean, goal):.1f} | {(worse.mean(axis=0) / error).max():+.1f} SE |",
+                f"| {n} | {d} | {clearness} | {noise} | {way} ({len(pairs)}) | {shown} | "
+                f"{needed(mean, goal):.1f} | {excess:+.0%} |",
                 flush=True,
             )
     print(
-        f"\n{given.seeds} seeds. needed: answers per coordinate for the error of random ones at "
-        f"{MARKS[-1]}. worst: by how many standard errors the error exceeds 1.05 times that of "
-        "random questions, at any number of answers."
+        f"\nIn brackets: seeds. needed: answers per coordinate for the error of random ones at "
+        f"{MARKS[-1]}. worst: by how much the error exceeds 1.05 times that of random questions "
+        "and two standard errors, at any number of answers; none may be above 0."
     )
 
 
-def times() -> None:
+class Pool:
+    """Real answers, each to be had once, by asking its question."""
+
+    def __init__(self, rows: np.ndarray, n: int, rng: np.random.Generator) -> None:
+        self.n, self.rows = n, rng.permutation(rows)
+        code = question_code(self.rows, n)
+        order = np.argsort(code, kind="stable")
+        self.code, first = np.unique(code[order], return_index=True)
+        self.answers = np.split(order, first[1:])
+        self.used = np.zeros(len(self.code), int)
+
+    def questions(self) -> np.ndarray:
+        """Return the questions that can still be asked."""
+        places = zip(self.answers, self.used, strict=True)
+        left = [answers[used] for answers, used in places if used < len(answers)]
+        return self.rows[left]
+
+    def answer(self, questions: np.ndarray) -> np.ndarray:
+        """Return the next answer to each question."""
+        places = np.searchsorted(self.code, question_code(questions, self.n))
+        found = [self.answers[place][self.used[place]] for place in places]
+        self.used[places] += 1
+        return self.rows[found]
+
+
+def replay(given: argparse.Namespace) -> None:
+    """Add lines with held-out accuracies of a file's answers, asked in three ways."""
+    triplets = as_triplets(given.file)
+    if given.answers:
+        triplets = Triplets(triplets.rows, answer=np.load(given.answers))
+    n, d = triplets.n_items, given.dimensions
+    name = given.name or Path(given.file).parent.name
+    done = {tuple(line["cell"]) for line in _lines(given.out)}
+    for seed in range(given.seeds):
+        if (name, d, seed) in done:
+            continue
+        train, test = triplets.split(0.2, random_state=seed)
+        found = {way: _replayed(way, train.rows, test, n, d, seed) for way in WAYS}
+        line = {"cell": [name, d, seed], "accuracies": found, "marks": REPLAYED}
+        with Path(given.out).open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        print(line, flush=True)
+
+
+def _replayed(way: str, rows: np.ndarray, test: Triplets, n: int, d: int, seed: int) -> list:
+    rng = np.random.default_rng([seed, 3])
+    pool = Pool(rows, n, np.random.default_rng([seed, 2]))
+    model, asked, found = PowerEmbedding(d, **POWER, regularization=1.0, random_state=0), None, []
+    for mark in REPLAYED:
+        size = round(mark * d * n) - (0 if asked is None else len(asked))
+        left = pool.questions()
+        if size > len(left):
+            break
+        if asked is None:
+            questions = np.random.default_rng([seed, 4]).permutation(left)[:size]
+        else:
+            questions = ask(way, model, model._loss(d), asked, size, rng, left)
+        more = pool.answer(questions)
+        asked = more if asked is None else np.concatenate([asked, more])
+        if hasattr(model, "embedding_"):
+            model.set_params(regularization=ridge(model))
+        model.partial_fit(Triplets(more, n_items=n))
+        found.append(round(accuracy(model.embedding_, test).accuracy, 5))
+    return found
+
+
+def large(given: argparse.Namespace) -> None:
+    """Compare a pilot and landmarks on the rim with uniform questions, at equal numbers."""
+    heading("Very many items: a pilot, and then landmarks on the rim")
+    print("| n | d | answers per coordinate | uniform: squared error | rim | ratio |")
+    print("|---|---|---|---|---|---|")
+    n, d = given.items, 2
+    for per, seed in product(given.per_coordinate, range(given.seeds)):
+        crowd = Crowd(n, d, SCALES["noisy"], "btl", seed)
+        points, m = crowd.points, round(per * d * n)
+        uniform = STE(d, random_state=0).fit(sample_triplets(points, m, random_state=seed))
+        pilot = sample_triplets(points, round(PILOT * m), random_state=seed + 1)
+        model = STE(d, random_state=0).fit(pilot)
+        rest = asking.choose_questions(
+            model,
+            m - len(pilot),
+            landmarks=given.landmarks,
+            random_share=0,
+            repeats=0,
+            checks=0,
+            random_state=seed,
+        )
+        rows = np.concatenate([pilot.rows, crowd.answer(rest.rows)])
+        rim = STE(d, init=model.embedding_, random_state=0).fit(Triplets(rows, n_items=n))
+        errors = [
+            procrustes_error(found.embedding_, points, scale=True, relative=True) ** 2
+            for found in (uniform, rim)
+        ]
+        print(
+            f"| {n:,} | {d} | {per:g} | {errors[0]:.5f} | {errors[1]:.5f} | "
+            f"{errors[1] / errors[0]:.2f} |",
+            flush=True,
+        )
+
+
+def planned(given: argparse.Namespace) -> None:
+    """Hold the errors that plans predict against those of random questions in a file."""
+    heading("Plans: the error predicted over the error simulated, by answers per coordinate")
+    shown = [mark for mark in MARKS if mark >= asking.planning.SIMULATED[0]]
+    print("| n | d | answers | noise |", " | ".join(map(str, shown)), "|")
+    print("|---|---|---|---|" + "---|" * len(shown))
+    cells: dict[tuple, list[list[float]]] = {}
+    for line in _lines(given.file):
+        cells.setdefault(tuple(line["cell"][:4]), []).append(line["errors"]["random"])
+    for (n, d, clearness, noise), runs in sorted(cells.items()):
+        crowd = Crowd(n, d, SCALES[clearness], noise, 1000)  # none of the seeds above
+        pilot = crowd.model()
+        pilot.embedding_ = crowd.points
+        plan = asking.plan_study(n, d, pilot=pilot)
+        found = dict(zip(MARKS, np.mean(runs, axis=0), strict=True))
+        ratios = " | ".join(f"{plan.error_of(mark * n * d) / found[mark]:.2f}" for mark in shown)
+        print(f"| {n} | {d} | {clearness} | {noise} ({len(runs)}) | {ratios} |", flush=True)
+
+
+def times(given: argparse.Namespace) -> None:
+    """Print how long a batch takes, by the clock and of processors, which may do other work."""
     heading("Time of a batch")
-    print("| n | questions | s | covariances, s |")
-    print("|---|---|---|---|")
+    print("| n | questions | s | processor s | covariances, processor s |")
+    print("|---|---|---|---|---|")
     for n, size in ((300, 600), (100_000, 20_000)):
         points = 3 * sample_points(n, 2, random_state=0)
-        triplets = sample_triplets(points, 40 * n, random_state=0)
-        model = STE(random_state=0).fit(triplets)
-        began = time.perf_counter()
+        model = STE(random_state=0).fit(sample_triplets(points, 40 * n, random_state=0))
+        began = time.process_time()
         model.covariance_  # noqa: B018 - found on demand
-        once = time.perf_counter() - began
-        took = best_time(partial(asking.next_questions, model, size, random_state=0))
-        print(f"| {n:,} | {size:,} | {took:.3f} | {once:.3f} |", flush=True)
+        once = time.process_time() - began
+        batch = partial(asking.next_questions, model, size, random_state=0)
+        took, clock = best_time(batch), time.process_time()
+        batch()
+        print(
+            f"| {n:,} | {size:,} | {took:.3f} | {time.process_time() - clock:.3f} | {once:.3f} |",
+            flush=True,
+        )
+
+
+def arguments() -> argparse.Namespace:
+    """Return what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("errors")
+    one.add_argument("--items", nargs="+", type=int, default=[30, 60, 300])
+    one.add_argument("--dimensions", nargs="+", type=int, default=[2, 5])
+    one.add_argument("--clearness", nargs="+", default=list(SCALES), choices=SCALES)
+    one.add_argument("--noise", nargs="+", default=["btl", "power"], choices=["btl", "power"])
+    one.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
+    one.add_argument("--seeds", type=int, default=20)
+    one.add_argument("--minutes", type=float, default=np.inf)
+    one.add_argument("--out", required=True)
+    one.set_defaults(run=measure)
+    real = commands.add_parser("replay")
+    real.add_argument("file")
+    real.add_argument("--answers", help=".npy file with the answer that each row belongs to")
+    real.add_argument("--name")
+    real.add_argument("--dimensions", type=int, default=2)
+    real.add_argument("--seeds", type=int, default=5)
+    real.add_argument("--out", required=True)
+    real.set_defaults(run=replay)
+    many = commands.add_parser("large")
+    many.add_argument("--items", type=int, default=100_000)
+    many.add_argument("--per-coordinate", nargs="+", type=float, default=[60])
+    many.add_argument("--landmarks", type=int, default=8)
+    many.add_argument("--seeds", type=int, default=3)
+    many.set_defaults(run=large)
+    two = commands.add_parser("table")
+    two.add_argument("file")
+    two.set_defaults(run=table)
+    three = commands.add_parser("plans")
+    three.add_argument("file")
+    three.set_defaults(run=planned)
+    commands.add_parser("times").set_defaults(run=times)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", nargs="+", type=int, default=[30, 60, 300])
-    parser.add_argument("--dimensions", nargs="+", type=int, default=[2, 5])
-    parser.add_argument("--clearness", nargs="+", default=list(SCALES), choices=SCALES)
-    parser.add_argument("--noise", nargs="+", default=["btl", "power"], choices=["btl", "power"])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--time", action="store_true", help="time of a batch instead")
-    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    times() if arguments.time else table(arguments)
+    given = arguments()
+    given.run(given)

@@ -14,12 +14,12 @@ questions will teach, whatever the answers, so that the next round asks about ot
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.checks import check_number, check_whole, random_generator
 from ordinate._base.messages import Message, Option, some
@@ -34,7 +34,12 @@ from ordinate.asking.designs import (
     question_code,
     refuse_more_than,
 )
-from ordinate.estimators.likelihood import LikelihoodEmbedder, no_probabilities
+from ordinate.asking.new_items import (
+    check_chooses,
+    questions_about_new,
+    refuse_beside,
+)
+from ordinate.data.rows import check_rows
 from ordinate.kernels.losses import Loss
 
 RANDOM_SHARE = 0.2
@@ -52,7 +57,10 @@ def next_questions(
     n_questions: int,
     *,
     about: Sequence[Any] | None = None,
-    random_share: float = RANDOM_SHARE,
+    new: Sequence[Any] | None = None,
+    answers: Any = None,
+    among: Any = None,
+    random_share: float | None = None,
     random_state: Any = None,
 ) -> np.ndarray:
     """Choose the questions that will teach most, as an array.
@@ -66,16 +74,31 @@ def next_questions(
 
     Examples
     --------
-    >>> from ordinate import STE, asking, sample_points, sample_triplets
-    >>> points = 3 * sample_points(30, random_state=0)
-    >>> model = STE(random_state=0).fit(sample_triplets(points, 600, random_state=0))
-    >>> asking.next_questions(model, 100, random_state=0).shape
+    A study, after its first 300 answers; ``ask`` is whoever answers with rows (anchor, near, far).
+
+    >>> import numpy as np
+    >>> import ordinate
+    >>> truth = 3 * ordinate.sample_points(30, random_state=0)
+    >>> def ask(questions):
+    ...     anchor, first, second = truth[questions.T]
+    ...     nearer = ((anchor - first) ** 2).sum(axis=1) < ((anchor - second) ** 2).sum(axis=1)
+    ...     return np.where(nearer[:, None], questions, questions[:, [0, 2, 1]])
+    >>> first = ordinate.asking.design_questions(30, 300, random_state=0, repeats=0, checks=0)
+    >>> model = ordinate.STE(regularization=0.1, random_state=0).fit(ask(first.rows))
+    >>> for _ in range(5):
+    ...     questions = ordinate.asking.next_questions(model, 100)
+    ...     answers = ask(questions)
+    ...     model = model.partial_fit(answers)
+    >>> questions.shape
     (100, 3)
     """
     chosen = choose_questions(
         model,
         n_questions,
         about=about,
+        new=new,
+        answers=answers,
+        among=among,
         random_share=random_share,
         repeats=0,
         checks=0,
@@ -89,8 +112,11 @@ def choose_questions(
     budget: int,
     *,
     about: Sequence[Any] | None = None,
+    new: Sequence[Any] | None = None,
+    answers: Any = None,
+    among: Any = None,
     landmarks: int | None = None,
-    random_share: float = RANDOM_SHARE,
+    random_share: float | None = None,
     repeats: float = REPEATS,
     checks: float = CHECKS,
     blocks: int = 1,
@@ -106,14 +132,23 @@ def choose_questions(
         Number of questions, repeats and checks included.
     about : sequence of labels, optional
         Items of the map; each question is about one of them at least.
+    new : sequence of labels, optional
+        Items that have no place in the map yet: place each with as few answers as can be. It is
+        the anchor of all its questions, which cut the map in halves, and then what is left of it,
+        like a search. Their ids come after those of the map; where items are ids, so are labels.
+    answers : triplets in any form, optional
+        With `new`: what has been answered about these items so far, as :meth:`place` takes it.
+    among : array-like of int, shape (k, 3), optional
+        The only questions that can be asked, by ids: anchor, first, second.
     landmarks : int, optional
         Ask about as many items on the rim of the map instead, each the anchor of equally many
         comparisons of all others: the way to maps of very many items from noisy answers. Seen
         from far out, distances of two items differ most.
     random_share : float
         Share of the questions that is drawn at random, whatever the map: it is these that tell
-        honestly how well a map predicts. All are, while places are uncertain by more than 0.45
-        times the size of the map: a map that is mostly chance chooses worse than chance.
+        honestly how well a map predicts. By default a fifth; none of those about new items. All
+        are, while places are uncertain by more than 0.45 times the size of the map: a map that is
+        mostly chance chooses worse than chance.
     repeats, checks, blocks
         As for :func:`design_questions`.
     random_state : int, Generator or None
@@ -123,23 +158,37 @@ def choose_questions(
     Questions
     """
     shares = Shares.of(budget, repeats, checks, blocks)
+    if random_share is None:
+        random_share = 0.0 if new is not None else RANDOM_SHARE
     random_share = check_number("random_share", random_share, least=0, below=np.nextafter(1, 2))
     rng = random_generator(random_state)
+    if new is not None or answers is not None:
+        refuse_beside("new", about=about, among=among, landmarks=landmarks)
+        n_random = round(random_share * shares.new)
+        rows, source, items = questions_about_new(model, new, answers, shares.new, n_random, rng)
+        return shares.arranged(rows, source, "triplet", items, rng)
     points, covariance = places_of(model)
     placed = np.flatnonzero(~np.isnan(points).any(axis=1))
     wanted = placed if about is None else _ids(model, about, placed)
-    possible = count_questions(len(placed)) - count_questions(len(placed) - len(wanted))
+    if among is None:
+        draw = partial(_drawn, placed, wanted)
+        possible = count_questions(len(placed)) - count_questions(len(placed) - len(wanted))
+    else:
+        refuse_beside("among", landmarks=landmarks)
+        pool = _pool(among, len(points), placed, wanted)
+        draw, possible = partial(_drawn_among, pool, len(points)), len(pool)
     refuse_more_than(possible, shares.new)
     known = about is not None or uncertainty(points, covariance) <= UNKNOWN
     n_random = round(random_share * shares.new) if known else shares.new
     if landmarks is None:
         loss = model._loss(points.shape[1])
-        active = _best(points, covariance, loss, placed, wanted, shares.new - n_random, rng)
+        free = wanted if len(wanted) < len(placed) else wanted[:0]
+        active = _best(points, covariance, loss, draw, free, shares.new - n_random, rng)
     else:
         far_out = on_the_rim(points[placed], landmarks, rng)
         refuse_more_than(len(far_out) * math.comb(len(placed) - 1, 2), shares.new - n_random)
         active = placed[about_landmarks(far_out, len(placed), shares.new - n_random, rng)]
-    others = _drawn(placed, wanted, n_random, rng, besides=active)
+    others = draw(n_random, rng, besides=active)
     rows = np.concatenate([active, others])
     source = np.repeat(["active", "random"], [len(active), len(others)])
     order = rng.permutation(len(rows))
@@ -206,26 +255,29 @@ def _best(
     points: np.ndarray,
     covariance: np.ndarray,
     loss: Loss,
-    placed: np.ndarray,
-    wanted: np.ndarray,
+    draw: Callable[..., np.ndarray],
+    free: np.ndarray,
     n_questions: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Choose questions round by round among many drawn at random."""
+    """Choose questions round by round among many that are drawn.
+
+    No item takes more than its share, but those that are free to.
+    """
     chosen = np.empty((0, 3), int)
+    placed = np.flatnonzero(~np.isnan(points).any(axis=1))
     precision = np.linalg.inv(covariance[placed])
     covariance = covariance.copy()
-    # No item takes more than its share, but those that every question is about.
     used = np.zeros(len(points), int)
     share = 3 * n_questions / len(placed)
     for k in range(ROUNDS):
         size = n_questions * (k + 1) // ROUNDS - len(chosen)
         if size <= 0:
             continue
-        candidates = _drawn(placed, wanted, CANDIDATES * size, rng, besides=chosen)
+        candidates = draw(CANDIDATES * size, rng, besides=chosen)
         gains = gain(points, covariance, loss, candidates)
         limit = np.full(len(points), np.ceil(AT_MOST * share * (k + 1) / ROUNDS))
-        limit[wanted if len(wanted) < len(placed) else []] = np.inf
+        limit[free] = np.inf
         best = _spread(candidates[np.argsort(-gains, kind="stable")], size, used, limit)
         chosen = np.concatenate([chosen, best])
         z, slopes = _slopes(points, loss, best)
@@ -285,6 +337,23 @@ def _drawn(
     return drawn[~np.isin(question_code(drawn, n), question_code(besides, n))][:size]
 
 
+def _pool(among: Any, n: int, placed: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the different questions among those given that are about wanted and placed items."""
+    rows = check_rows(among, n)[0].astype(int)
+    rows = rows[np.isin(rows, placed).all(axis=1) & np.isin(rows, wanted).any(axis=1)]
+    return rows[np.unique(question_code(rows, n), return_index=True)[1]]
+
+
+def _drawn_among(
+    pool: np.ndarray, n: int, size: int, rng: np.random.Generator, besides: np.ndarray
+) -> np.ndarray:
+    """Draw different questions from a pool, but not those given; fewer if there are no more."""
+    left = pool[~np.isin(question_code(pool, n), question_code(besides, n))]
+    drawn = left[rng.permutation(len(left))[:size]]
+    drawn[:, 1:] = rng.permuted(drawn[:, 1:], axis=1)
+    return drawn
+
+
 def _about(
     placed: np.ndarray, wanted: np.ndarray, size: int, rng: np.random.Generator
 ) -> np.ndarray:
@@ -300,13 +369,7 @@ def _about(
 
 def places_of(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return places and covariances of a fitted model, or raise if it has none to choose by."""
-    check_is_fitted(model, "embedding_")
-    if not isinstance(model, LikelihoodEmbedder):
-        raise ValueError(
-            Message("questions are chosen by how likely answers are, and ", no_probabilities(model))
-        )
-    if (~np.isnan(model.embedding_).any(axis=1)).sum() < 3:
-        raise ValueError("a question needs three items with a place in the map")
+    check_chooses(model)
     try:
         return model.embedding_, model.covariance_
     except AttributeError as error:  # saved without, or its table was changed since
@@ -321,8 +384,9 @@ def _ids(model: Any, about: Sequence[Any], placed: np.ndarray) -> np.ndarray:
         raise ValueError(
             Message(
                 Option("about"),
-                f" names items that have no place in the map: {some(unknown)}. Ask about new items "
-                "at random first, and place them",
+                f" names items that have no place in the map: {some(unknown)}. Ask about "
+                "these with ",
+                Option("new"),
             )
         )
     return np.unique([id_of[label] for label in about])

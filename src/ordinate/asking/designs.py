@@ -216,7 +216,7 @@ def _balanced(n: int, m: int, kind: str, rng: np.random.Generator) -> np.ndarray
     # One of the first two steps is 1, so that the first round connects all items.
     linking = math.comb(int(rng.integers(1, n - 1)), 2)
     number = np.append(linking, number[number != linking])[:size]
-    steps = 1 + _unranked_pairs(number)
+    steps = 1 + unranked_pairs(number)
     if kind != "triplet":
         steps = _different_sets(steps, n)
     # Which of the two steps comes first is a toss for each round.
@@ -278,7 +278,7 @@ def draw_questions(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
 def numbered_questions(number: np.ndarray, n: int) -> np.ndarray:
     """Return questions about n items by their numbers; the first of a pair is below the second."""
     anchor, pair = np.divmod(number, math.comb(n - 1, 2))
-    rows = np.column_stack([anchor, _unranked_pairs(pair)])
+    rows = np.column_stack([anchor, unranked_pairs(pair)])
     rows[:, 1:] += rows[:, 1:] >= anchor[:, None]
     return rows
 
@@ -288,7 +288,7 @@ def question_code(rows: np.ndarray, n: int) -> np.ndarray:
     return _code(np.column_stack([rows[:, 0], np.sort(rows[:, 1:], axis=1)]), n)
 
 
-def _unranked_pairs(number: np.ndarray) -> np.ndarray:
+def unranked_pairs(number: np.ndarray) -> np.ndarray:
     """Return the pairs (a, b), a < b, that are counted (0, 1), (0, 2), (1, 2), (0, 3), ..."""
     number = np.asarray(number, np.int64)
     b = ((1 + np.sqrt(1 + 8.0 * number)) / 2).astype(np.int64)

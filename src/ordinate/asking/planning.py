@@ -17,18 +17,19 @@ from ordinate._base.checks import check_number, check_whole, random_generator
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.optimise import minimise
 from ordinate.algorithms.spectral import best_scale, spectral_start
+from ordinate.algorithms.starts import Race, Start
 from ordinate.asking.designs import count_questions, numbered_questions
 from ordinate.data.simulate import pair_distances, sample_points
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import procrustes_error
 from ordinate.kernels.losses import Loss, power_family
-from ordinate.passes import TripletStore, store_of
+from ordinate.passes import MemoryTriplets
 
 SIMULATED = (5, 10, 20, 40, 80)  # answers per coordinate
 TOLD = (200, 800)  # by the information of questions alone
 MOST_ITEMS = 60  # in a simulated study
-N_STUDIES = 6
-FEW, N_RANDOM = 10, 2  # up to so many answers per coordinate, random starts beside the spectral one
+N_STUDIES, MOST_STUDIES = 8, 16  # of as many items, and of fewer
+FEW = 40  # answers per coordinate
 TOL, MAX_ITER = 1e-2, 200  # of the descents, whose own error is then a hundredth of the maps'
 INFORMED = 100  # questions per coordinate whose information is summed
 POWER, SLOPE, LAPSE = 0.5, 4.0, 0.05  # how people answer, if no pilot tells
@@ -109,7 +110,10 @@ def plan_study(
     rng = random_generator(random_state)
     size = min(n, max(MOST_ITEMS, 4 * d))
     loss, spread = _answering(pilot, d)
-    maps = [spread * sample_points(size, d, random_state=rng) for _ in range(N_STUDIES)]
+    n_studies = min(N_STUDIES * MOST_ITEMS // size, MOST_STUDIES)
+    maps = [
+        spread * sample_points(size, d, random_state=rng) for _ in range(max(n_studies, N_STUDIES))
+    ]
     with single_threaded_blas():
         error = np.mean([_study(points, loss, rng) for points in maps], axis=0)
     return Plan(n, d, np.array([*SIMULATED, *TOLD]) * n * d, np.minimum.accumulate(error))
@@ -129,26 +133,15 @@ def _study(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> np.ndarr
     n, d = points.shape
     size = (points - points.mean(axis=0)) ** 2
     ridge = n * d / size.sum()  # of the normal prior that the points come from
+    options: dict[str, Any] = {"regularization": ridge, "tol": TOL, "max_iter": MAX_ITER}
     errors = []
     for mark in SIMULATED:
         store = _answers(points, loss, round(mark * n * d), rng)
-        # From few answers, descents may end in poor maps.
-        n_random = N_RANDOM if mark <= FEW else 0
-        starts = [spectral_start(store, d, rng).points, *rng.normal(size=(n_random, n, d))]
-        found = min(
-            (
-                minimise(
-                    store,
-                    loss,
-                    best_scale(store, loss, start) * start,
-                    regularization=ridge,
-                    tol=TOL,
-                    max_iter=MAX_ITER,
-                )
-                for start in starts
-            ),
-            key=lambda each: each.history[-1],
-        )
+        start = spectral_start(store, d, rng).points
+        start *= best_scale(store, loss, start)
+        if mark <= FEW:  # descents may end in poor maps, so that starts race, as they do in fits
+            start = Race(store, loss, rng, **options).run(Start("spectral", start))[0].points
+        found = minimise(store, loss, start, **options)
         errors.append(procrustes_error(found.points, points, scale=True, relative=True))
     store = _answers(points, loss, round(INFORMED * n * d), rng)
     per_mark = store.curvature(points, loss)[0] / INFORMED
@@ -160,11 +153,11 @@ def _study(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> np.ndarr
     return np.array(errors)
 
 
-def _answers(points: np.ndarray, loss: Loss, m: int, rng: np.random.Generator) -> TripletStore:
+def _answers(points: np.ndarray, loss: Loss, m: int, rng: np.random.Generator) -> MemoryTriplets:
     """Answer questions drawn at random, of which few items have some more than once."""
     rows = numbered_questions(rng.integers(count_questions(len(points)), size=m), len(points))
     anchor, first, second = rows.T
     to_first, to_second = (pair_distances(points, anchor, item) for item in (first, second))
     says_first = rng.random(m) < loss.probability(to_first, to_second)
     answered = np.where(says_first[:, None], rows, rows[:, [0, 2, 1]])
-    return store_of(Triplets(answered, n_items=len(points)))
+    return MemoryTriplets.from_triplets(Triplets(answered, n_items=len(points)))

@@ -61,7 +61,7 @@ def report(
     folder: Path, record: dict[str, Any], warned: list[str], quiet: bool, as_json: bool
 ) -> None:
     """Say what came out: the record as JSON, or a few lines."""
-    from ordinate.evaluation.metrics import in_words, three_way_in_words
+    from ordinate.evaluation.metrics import by_source_in_words, in_words, three_way_in_words
 
     if as_json:
         shell.answer_json({"output": str(folder), **record})
@@ -94,6 +94,8 @@ def report(
     if held_out is not None:
         accuracy = in_words(held_out)
         shell.answer(f"held-out accuracy {accuracy}: {held_out['verdict']}; {held_out['how']}")
+        if held_out["by_source"] is not None:
+            shell.answer(f"this is the accuracy of {by_source_in_words(held_out)}")
         if held_out["log_likelihood"] is not None:
             shell.answer(
                 f"held-out log-likelihood {held_out['log_likelihood']:.4f} per triplet; expected "

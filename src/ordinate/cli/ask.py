@@ -10,7 +10,8 @@ from ordinate.cli import _shell as shell
 from ordinate.cli.data import Output, refuse_output
 
 if TYPE_CHECKING:
-    from ordinate.asking import Questions
+    from ordinate.asking import Plan, Questions
+    from ordinate.data.triplets import Triplets
 
 LARGE = 1000  # items from which on landmarks are worth a thought
 
@@ -33,10 +34,23 @@ def ask(
         str | None,
         typer.Option(help="With --after: items that all questions are about, by their labels."),
     ] = None,
+    new: Annotated[
+        str | None,
+        typer.Option(help="With --after: items to be added to the map, by their labels."),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(help="With --new: file of the answers about these items so far."),
+    ] = None,
     random_share: Annotated[
-        float,
-        typer.Option(help="With --after: share of questions drawn at random.", min=0, max=1),
-    ] = 0.2,
+        float | None,
+        typer.Option(
+            help="With --after: share of questions drawn at random; by default 0.2, 0 with --new.",
+            min=0,
+            max=1,
+            show_default=False,
+        ),
+    ] = None,
     kind: Annotated[
         str, typer.Option(help="triplet (an anchor and two items) or odd-one-out.")
     ] = "triplet",
@@ -65,7 +79,8 @@ def ask(
     """Write a list of questions: to begin with, or the next ones.
 
     To begin with, name a file of items. Once there are answers and a map, --after takes those
-    questions whose answers will teach most. No question occurs twice, but for the repeats.
+    questions whose answers will teach most. No question occurs twice, but for the repeats. --new
+    takes those that find the place of an item that is not on the map with the fewest answers.
 
     The ending of the output sets the format: .csv or .tsv, .json for a timeline of jsPsych, .jsonl
     with a prompt on each line for a language model. `ordinate fit` reads the same file when its
@@ -74,17 +89,25 @@ def ask(
     ```
     ordinate ask items.csv --budget 5000 --blocks 20 -o questions.csv
     ordinate ask --after out/ --budget 500 -o more.csv
+    ordinate ask --after out/ --new "koala" --budget 10 -o about-koala.csv
     ```
     """
-    from ordinate.asking import design_questions, write_questions
-    from ordinate.files.items import read_labels
+    from ordinate.asking import write_questions
 
     if (items is None) == (after is None):  # not both, not neither
         raise shell.CommandError(
             "name a file of items to begin with, or a map that there is already with --after",
             shell.WRONG_USE,
         )
-    refuse_output(output, force, inputs=[path for path in (items, after) if path])
+    refuse_output(output, force, inputs=[path for path in (items, after, answers) if path])
+    both = {
+        "landmarks": landmarks,
+        "repeats": repeats,
+        "checks": checks,
+        "blocks": blocks,
+        "random_state": seed,
+    }
+    choosing = {"about": about, "new": new, "answers": answers, "random_share": random_share}
     if after is not None:
         if design is not None:
             raise shell.CommandError(
@@ -95,53 +118,63 @@ def ask(
             raise shell.CommandError(
                 "--after chooses triplet questions; leave --kind out", shell.WRONG_USE
             )
-        choosing = {
-            "landmarks": landmarks,
-            "random_share": random_share,
-            "repeats": repeats,
-            "checks": checks,
-            "blocks": blocks,
-            "random_state": seed,
-        }
-        questions, labels = _next(after, budget, about, choosing, quiet)
+        questions, labels = _next(after, budget, choosing, both, quiet)
     elif items is not None:
-        if about is not None:
-            raise shell.CommandError("--about goes with --after", shell.WRONG_USE)
-        labels = read_labels(items)
-        questions = design_questions(
-            len(labels),
-            budget,
-            kind=kind,
-            design=design or ("balanced" if landmarks is None else "landmarks"),
-            landmarks=landmarks,
-            repeats=repeats,
-            checks=checks,
-            blocks=blocks,
-            random_state=seed,
-        )
+        useless = [name for name, value in choosing.items() if value is not None]
+        if useless:
+            option = useless[0].replace("_", "-")
+            raise shell.CommandError(f"--{option} goes with --after", shell.WRONG_USE)
+        questions, labels = _first(items, budget, kind, design, both)
     write_questions(output, questions, labels, force=force)
     shell.say(_told(questions, len(labels), output), quiet)
 
 
+def _first(
+    items: Path, budget: int, kind: str, design: str | None, both: dict[str, Any]
+) -> "tuple[Questions, list]":
+    """Make a list of questions about items of which nothing is known."""
+    from ordinate.asking import design_questions
+    from ordinate.files.items import read_labels
+
+    labels = read_labels(items)
+    if len(labels) < 3:
+        raise shell.CommandError(
+            f"{items} names {len(labels)} items, and a question compares three", shell.UNREADABLE
+        )
+    design = design or ("balanced" if both["landmarks"] is None else "landmarks")
+    return design_questions(len(labels), budget, kind=kind, design=design, **both), labels
+
+
 def _next(
-    folder: Path, budget: int, about: str | None, choosing: dict[str, Any], quiet: bool
+    folder: Path, budget: int, choosing: dict[str, Any], both: dict[str, Any], quiet: bool
 ) -> "tuple[Questions, list]":
     """Choose the next questions by the map in a folder, and say how well it is known."""
     import ordinate
     from ordinate.asking import choose_questions
     from ordinate.asking.active import UNKNOWN, places_of, uncertainty
+    from ordinate.data.labels import label_array
 
     model = ordinate.load(folder)
+    about, new, answers = (choosing[name] for name in ("about", "new", "answers"))
+    if new is not None:
+        model.items_ = label_array([str(label) for label in model.items_])  # as new ones are named
+        choosing["new"] = shell.names(new)
+    if answers is not None:
+        choosing["answers"] = _as_text(answers, quiet)
     labels = model.items_.tolist()
     names = {str(label): label for label in labels}
     wanted = shell.names(about)
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise shell.CommandError(
-            f"--about names items that are not in {folder}: {some(unknown)}", shell.WRONG_USE
+            f"--about names items that are not in {folder}: {some(unknown)}; --new asks about "
+            "items that are to be added",
+            shell.WRONG_USE,
         )
-    wanted_items = [names[name] for name in wanted] or None
-    questions = choose_questions(model, budget, about=wanted_items, **choosing)
+    choosing["about"] = [names[name] for name in wanted] or None
+    questions = choose_questions(model, budget, **choosing, **both)
+    if new is not None:
+        return questions, [*labels, *choosing["new"]]
     unsure = uncertainty(*places_of(model))
     shell.say(f"places are uncertain by {unsure:.2f} times the size of the map", quiet)
     doubt = getattr(model, "covariance_doubt_", None)
@@ -156,6 +189,18 @@ def _next(
     return questions, labels
 
 
+def _as_text(answers: Path, quiet: bool) -> "Triplets":
+    """Read answers, with labels as text."""
+    from ordinate.data.triplets import Triplets
+    from ordinate.files.inputs import open_source
+
+    source = open_source(answers, stream=False)
+    for note in source.notes:
+        shell.say(f"note: {note}", quiet)
+    read = source.load()
+    return Triplets(read.rows, items=[str(label) for label in read.items], answer=read.answer)
+
+
 def _told(questions: "Questions", n_items: int, output: Path) -> str:
     from collections import Counter
 
@@ -163,7 +208,8 @@ def _told(questions: "Questions", n_items: int, output: Path) -> str:
     parts = ", ".join(f"{n:,} {source}" for source, n in sorted(sources.items()))
     n_blocks = int(questions.block.max())
     blocks = f" in {n_blocks:,} blocks" if n_blocks > 1 else ""
-    return f"{len(questions):,} questions about {n_items:,} items{blocks} in {output}: {parts}"
+    asked = f"{len(questions):,} question{'s' * (len(questions) > 1)}"
+    return f"{asked} about {n_items:,} items{blocks} in {output}: {parts}"
 
 
 @shell.command
@@ -217,12 +263,12 @@ def plan(
     n = len(read_labels(items))
     model = None if pilot is None else ordinate.load(pilot)
     found = plan_study(n, dimensions, pilot=model, random_state=seed)
-    wanted = found.answers_for(error)
     if output is not None:
         from ordinate.figures.figure_files import save
         from ordinate.figures.plans import plot_plan
 
         save(plot_plan(found, error=error), output)
+    wanted = found.answers_for(error)
     landmarks = None if wanted is None else n_landmarks(n, dimensions, wanted)
     if as_json:
         shell.answer_json(
@@ -243,30 +289,34 @@ def plan(
     people = (
         f"people answer as in {pilot}"
         if pilot
-        else (
-            "no --pilot tells how people answer: those taken compare distances and toss up one "
-            "answer in twenty"
-        )
+        else "no --pilot tells how people answer: those taken compare distances and toss up one "
+        "answer in twenty"
     )
     shell.say(f"note: {people}")
+    shell.answer(_planned(found, error, wanted))
+    if wanted is not None:
+        if landmarks is not None and n >= LARGE:
+            shell.answer(f"asked about landmarks, for LOE: {landmarks:,} of them")
+        shell.answer("\n  answers   error")
+        for answers, value in zip(found.answers.tolist(), found.error.tolist(), strict=True):
+            shell.answer(f"{answers:9,}   {value:.3f}")
+
+
+def _planned(plan: "Plan", error: float, wanted: int | None) -> str:
+    """Say in a sentence how many answers an error takes, and what more or fewer would give."""
     if wanted is None:
-        shell.answer(
-            f"fewer than {found.answers[0]:,} answers give an error of {error:g}; with so many it "
-            f"is {found.error[0]:.2f}"
+        return (
+            f"fewer than {plan.answers[0]:,} answers give an error of {error:g}; with so many it "
+            f"is {plan.error[0]:.2f}"
         )
-        return
     half = (
-        f"half as many one of {found.error_of(wanted / 2):.2g}"
-        if wanted / 2 >= found.answers[0]
+        f"half as many one of {plan.error_of(wanted / 2):.2g}"
+        if wanted / 2 >= plan.answers[0]
         else "half as many are fewer than were simulated"
     )
-    shell.answer(
-        f"about {wanted:,} answers to random questions give a map of {n:,} items in {dimensions} "
-        f"dimension{'s' * (dimensions > 1)} with an error of {error:g}; twice as many one of "
-        f"{found.error_of(2 * wanted):.2g}, {half}"
+    d = plan.n_components
+    return (
+        f"about {wanted:,} answers to random questions give a map of {plan.n_items:,} items in {d} "
+        f"dimension{'s' * (d > 1)} with an error of {error:g}; twice as many one of "
+        f"{plan.error_of(2 * wanted):.2g}, {half}"
     )
-    if n >= LARGE:
-        shell.answer(f"asked about landmarks, for LOE: {landmarks:,} of them")
-    shell.answer("\n  answers   error")
-    for answers, value in zip(found.answers.tolist(), found.error.tolist(), strict=True):
-        shell.answer(f"{answers:9,}   {value:.3f}")

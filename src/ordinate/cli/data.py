@@ -204,6 +204,8 @@ def convert(
         return
     triplets = source.load()
     if fast:
+        if triplets.source is not None:
+            shell.say("note: the fast layout has no column source, which is left out", quiet)
         ondisk.write([triplets], output, memory_limit=memory_limit, force=force)
     else:
         changed = write_table(output, triplets.to_arrow(), force, defuse=defuse)

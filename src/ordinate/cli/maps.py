@@ -143,7 +143,13 @@ def score(
     import numpy as np
 
     from ordinate.data.labels import places
-    from ordinate.evaluation.metrics import CHANCE, as_plain, correct, judge_fully
+    from ordinate.evaluation.metrics import (
+        CHANCE,
+        as_plain,
+        correct,
+        drawn_at_random,
+        judge_fully,
+    )
 
     embedding = inside(embedding)
     found = _read(embedding)
@@ -159,6 +165,8 @@ def score(
             f"{embedding}: {some(unknown)}",
             shell.UNREADABLE,
         )
+    drawn = drawn_at_random(triplets)
+    fair = known if drawn is None or not (known & drawn).any() else known & drawn
     judged = judge_fully(correct(found.points, ids[known]), triplets[known])
     shown = as_plain(judged)
     origin = _origin(embedding, file, sha256)
@@ -170,11 +178,12 @@ def score(
         "answers": judged.n_answers,
         "ceiling": shown["ceiling"],
         "three_way": shown["three_way"],
+        "by_source": shown["by_source"],
         "without_place": int(np.isnan(found.points).any(axis=1)[ids[known]].any(axis=1).sum()),
         "left_out": int((~known).sum()),
         "unknown_items": unknown,
         "same_file": origin.same_file,
-        **_probabilities(embedding, ids[known], triplets[known]),
+        **_probabilities(embedding, ids[fair], triplets[fair]),
     }
     if as_json:
         shell.answer_json(record, indent=None)
@@ -205,11 +214,13 @@ def _probabilities(embedding: Path, ids: Any, triplets: Any) -> dict[str, float 
 
 
 def _tell_score(record: dict[str, Any]) -> None:
-    from ordinate.evaluation.metrics import in_words, three_way_in_words
+    from ordinate.evaluation.metrics import by_source_in_words, in_words, three_way_in_words
 
     accuracy = in_words(record)
     of = "" if record["answers"] == record["triplets"] else f" of {record['answers']:,} answers"
     shell.answer(f"{accuracy} of {record['triplets']:,} triplets{of} agree with the map")
+    if record["by_source"] is not None:
+        shell.answer(f"this is the accuracy of {by_source_in_words(record)}")
     if record["log_likelihood"] is not None:
         shell.answer(
             f"log-likelihood {record['log_likelihood']:.4f} per triplet; expected calibration "

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ordinate.data.triplets import Triplets
 
 COLUMNS = ("anchor", "near", "far")
-EXTRAS = ("answer", "participant", "weight")  # that may go with them
+EXTRAS = ("answer", "participant", "weight", "source")  # that may go with them
+SOURCES = ("random", "active", "repeat", "check")  # why questions were asked
 
 
 def is_table(data: Any) -> bool:
@@ -34,6 +35,8 @@ def of_frame(frame: Any, items: Iterable[Hashable] | None, n_items: int | None) 
             "responses(anchor, first, second, winner=...)"
         )
     extras = {name: frame[name] for name in EXTRAS if name in names}
+    if "source" in extras and source_codes(extras["source"]) is None:
+        del extras["source"]  # tells something else
     codes, found = encode({name: frame[name] for name in COLUMNS}, items)
     if n_items is None or items is not None:
         return {"rows": codes, "items": found, "n_items": n_items, **extras}
@@ -45,6 +48,22 @@ def of_frame(frame: Any, items: Iterable[Hashable] | None, n_items: int | None) 
             "labels of all items with Triplets.from_frame(table, items=...)"
         )
     return {"rows": codes, "items": found, **extras}
+
+
+def source_codes(values: Any) -> np.ndarray | None:
+    """Return why each question was asked as a place among SOURCES; None if values say other things.
+
+    Empty and missing values are unknown, -1.
+    """
+    code_of: dict[Any, int] = {word: code for code, word in enumerate(SOURCES)} | {"": -1}
+    words = (str("" if value is None or value != value else value) for value in values)
+    codes = [code_of.get(word.strip().lower()) for word in words]
+    return None if None in codes else np.array(codes, np.int8)
+
+
+def source_words(codes: np.ndarray) -> np.ndarray:
+    """Return the words of :func:`source_codes`."""
+    return np.array([*SOURCES, ""])[codes]
 
 
 def joined(tables: "Sequence[Triplets]") -> dict[str, Any]:
@@ -66,6 +85,8 @@ def joined(tables: "Sequence[Triplets]") -> dict[str, Any]:
             columns["participant"].append(table.participant_labels[table.participant])
         if weighted:
             columns["weight"].append(table._weights)
+        if table.source is not None:
+            columns["source"].append(source_words(table.source))
     for name, parts in columns.items():
         if parts and len(parts) < len(tables):
             raise ValueError(f"some tables have the column {name}, others do not")

@@ -8,7 +8,16 @@ import numpy as np
 
 from ordinate._base.checks import check_choice, check_length, check_responses, check_weights
 from ordinate._base.messages import Either, Message, Option
-from ordinate.data.columns import COLUMNS, EXTRAS, is_table, joined, of_frame
+from ordinate.data.columns import (
+    COLUMNS,
+    EXTRAS,
+    SOURCES,
+    is_table,
+    joined,
+    of_frame,
+    source_codes,
+    source_words,
+)
 from ordinate.data.folds import shuffled_folds
 from ordinate.data.labels import encode, label_array
 from ordinate.data.numbering import distinct, numbered
@@ -47,6 +56,10 @@ class Triplets:
     weight : array-like, shape (m,), optional
         How many times a row was observed. The scale of weights changes a map only through the
         ridge: `regularization` of methods that descend, and LOE's, which is there by default.
+    source : array-like of str, shape (m,), optional
+        Why each question was asked: "random", "active" (chosen by a map, see
+        :mod:`ordinate.asking`), "repeat" or "check"; "" where that is not known. Accuracies on
+        questions drawn at random and on chosen ones are then told apart.
 
     Attributes
     ----------
@@ -57,6 +70,8 @@ class Triplets:
         Indices into `participant_labels`.
     participant_labels : ndarray or None
     weight : ndarray of float64, shape (m,), or None
+    source : ndarray of int8, shape (m,), or None
+        Places among the words above; -1 where unknown.
 
     Examples
     --------
@@ -79,6 +94,7 @@ class Triplets:
         answer: Any = None,
         participant: Any = None,
         weight: Any = None,
+        source: Any = None,
     ) -> None:
         self._items = None if items is None else label_array(items)
         if self._items is not None:
@@ -94,6 +110,7 @@ class Triplets:
         if weight is not None:
             weight = check_weights(check_length("weight", weight, len(self)))
         self.weight: np.ndarray | None = weight
+        self.source = None if source is None else self._sources(source)
         self._origin = Origin()
         self._places: np.ndarray | None = None  # of the rows in the origin, if not all in order
 
@@ -115,7 +132,8 @@ class Triplets:
         items : iterable of hashable, optional
             All labels in the order of their ids. By default the labels that occur, sorted.
         **columns
-            ``n_items``, ``answer``, ``participant`` and ``weight``, as in the constructor.
+            ``n_items``, ``answer``, ``participant``, ``weight`` and ``source``, as in the
+            constructor.
 
         Examples
         --------
@@ -135,9 +153,9 @@ class Triplets:
     ) -> "Triplets":
         """Build from a pandas or polars DataFrame or an Arrow table.
 
-        Columns ``anchor``, ``near``, ``far`` hold labels; ``answer``, ``participant`` and
-        ``weight`` are taken where present. Integers are labels too, unless `n_items` is given:
-        then they are ids ``0..n_items-1``.
+        Columns ``anchor``, ``near``, ``far`` hold labels; ``answer``, ``participant``,
+        ``weight`` and ``source`` are taken where present. Integers are labels too, unless
+        `n_items` is given: then they are ids ``0..n_items-1``.
         """
         return cls(**of_frame(frame, items, n_items))
 
@@ -270,6 +288,8 @@ class Triplets:
         columns = dict(zip(COLUMNS, labels, strict=True)) | self._extras
         if self.participant is not None and self.participant_labels is not None:
             columns["participant"] = self.participant_labels[self.participant]
+        if self.source is not None:
+            columns["source"] = source_words(self.source)
         return pa.table(columns)
 
     def groups(self, by: str = "answer") -> np.ndarray:
@@ -392,7 +412,8 @@ class Triplets:
         new.rows, new.n_items = read_only(np.ascontiguousarray(rows)), self.n_items
         new._items, new._counted = self._items, self._counted
         new._in_order = in_order
-        new.answer, new.participant, new.weight = (extras.get(name) for name in EXTRAS)
+        for name in EXTRAS:
+            setattr(new, name, extras.get(name))
         new.participant_labels = self.participant_labels
         new._origin, new._places = Origin(), None
         return new
@@ -403,6 +424,12 @@ class Triplets:
             check_length("answer", answer, len(self))
             return numbered(answer)
         return self._codes("answer", answer)[0].astype(np.int64)
+
+    def _sources(self, source: Any) -> np.ndarray:
+        codes = source_codes(source)
+        if codes is None:
+            raise ValueError(f"source must be one of {', '.join(SOURCES)} or empty in every row")
+        return check_length("source", codes, len(self))
 
     def _codes(self, name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
         codes, names = encode({name: values})

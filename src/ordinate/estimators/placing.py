@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate._base.messages import some
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.placing_new import NewPlaces, place_new
+from ordinate.data.columns import source_words
 from ordinate.data.labels import alike, groups_in_words
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
@@ -315,10 +316,11 @@ class PlacingEmbedder(Embedder):
 def _joined(old: Triplets, new: Triplets) -> Triplets:
     """Put new triplets behind the old ones, over the items of the new ones.
 
-    Rows without an answer are answers of their own. Participants are kept where all have one.
+    Rows without an answer are answers of their own. Participants, and sources of questions, are
+    kept where all have one.
     """
     both = (old, new)
-    answer = participant = weight = None
+    answer = participant = weight = source = None
     if any(table.answer is not None for table in both):
         first, second = (table.groups("answer") for table in both)
         answer = np.concatenate([first, 1 + first.max() + second])
@@ -328,10 +330,13 @@ def _joined(old: Triplets, new: Triplets) -> Triplets:
         )
     if any(table.weight is not None for table in both):
         weight = np.concatenate([table._weights for table in both])
+    if old.source is not None and new.source is not None:
+        source = source_words(np.concatenate([old.source, new.source]))
     return Triplets(
         np.concatenate([old.rows, new.rows]),
         items=new.items,
         answer=answer,
         participant=participant,
         weight=weight,
+        source=source,
     )

@@ -16,10 +16,13 @@ from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import (
     CHANCE,
     Accuracy,
+    BySource,
     Calibration,
     beside_chance,
     correct,
+    drawn_at_random,
     judge,
+    judge_apart,
     judge_probabilities,
 )
 from ordinate.evaluation.splits import TripletKFold
@@ -67,6 +70,9 @@ class HeldOut(NamedTuple):
         What any map can reach, where questions were asked more than once.
     three_way : ThreeWay or None
         How often the map picks the same of three items, where that was asked.
+    by_source : BySource or None
+        Where some questions were chosen by a map: the accuracy on those drawn at random, of which
+        all of the above is then but the verdict, and on chosen ones.
     """
 
     accuracy: float
@@ -80,6 +86,7 @@ class HeldOut(NamedTuple):
     calibration: Calibration | None = None
     ceiling: Ceiling | None = None
     three_way: ThreeWay | None = None
+    by_source: BySource | None = None
 
     def __str__(self) -> str:
         return beside_chance(self.accuracy, self.error, self.ceiling and self.ceiling.high)
@@ -130,10 +137,16 @@ def hold_out(
     generator = random_generator(random_state)
     predicted, given = _predictions(estimator, triplets, plan, generator, tell)
     found = _judge_known(predicted, triplets)
+    known = np.isfinite(predicted)
+    drawn = drawn_at_random(triplets)
+    apart = None
+    if drawn is not None:
+        apart = judge_apart(predicted[known], triplets[known], drawn[known])
+    # A map is judged by questions drawn at random, if there are any.
+    fair = known & drawn if drawn is not None and (known & drawn).any() else known
     likelihood, curve = None, None
     if given is not None:
-        known = np.isfinite(given)
-        likelihood, curve = judge_probabilities(given[known], triplets[known])
+        likelihood, curve = judge_probabilities(given[fair], triplets[fair])
 
     def of_sound_answers() -> Accuracy:
         progress.expect(1 + n_steps - plan.n_fits)
@@ -144,19 +157,21 @@ def hold_out(
         return _judge_known(_predictions(estimator, sound, plan, generator)[0], sound)
 
     verdict = _verdict(found, of_sound_answers)
-    known = np.isfinite(predicted)
+    shown = judge(predicted[fair], triplets[fair])
+    asked = triplets if drawn is None or not drawn.any() else triplets[drawn]
     held_out = HeldOut(
-        found.accuracy,
-        found.error,
-        found.n_triplets,
-        found.n_answers,
+        shown.accuracy,
+        shown.error,
+        shown.n_triplets,
+        shown.n_answers,
         CHANCE,
         verdict,
         plan.how,
         likelihood,
         curve,
-        ceiling(triplets._agreement),
-        three_way(predicted[known], triplets[known]),
+        ceiling(asked._agreement),
+        three_way(predicted[fair], triplets[fair]),
+        apart,
     )
     return held_out, predicted
 

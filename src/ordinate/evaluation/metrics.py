@@ -7,6 +7,7 @@ import numpy as np
 
 from ordinate._base.checks import check_points, check_whole
 from ordinate._base.threads import blocks, run
+from ordinate.data.columns import SOURCES
 from ordinate.data.simulate import pair_distances, sample_triplets
 from ordinate.data.summary import Ceiling, ceiling
 from ordinate.data.triplets import Triplets
@@ -36,6 +37,9 @@ class Accuracy(NamedTuple):
         What any map can reach, where questions were asked more than once.
     three_way : ThreeWay or None
         How often the map picks the same of three items, where that was asked.
+    by_source : BySource or None
+        Where some questions were chosen by a map: the accuracy on those drawn at random, of which
+        all of the above is then, and on chosen ones.
     """
 
     accuracy: float
@@ -45,9 +49,21 @@ class Accuracy(NamedTuple):
     n_answers: int
     ceiling: Ceiling | None = None
     three_way: ThreeWay | None = None
+    by_source: "BySource | None" = None
 
     def __str__(self) -> str:
         return beside_chance(self.accuracy, self.error, self.ceiling and self.ceiling.high)
+
+
+class BySource(NamedTuple):
+    """Accuracy on questions drawn at random, None if there are none, and on those that were chosen.
+
+    A map chooses the questions whose answers it cannot tell, so that its accuracy on them says
+    little about others. Repeated questions count as what they repeat.
+    """
+
+    random: Accuracy | None
+    active: Accuracy
 
 
 def beside_chance(
@@ -83,6 +99,23 @@ def three_way_in_words(record: Mapping[str, Any]) -> str:
     """Write how often a map picks the same of three items; nothing where that was not asked."""
     found = record.get("three_way")
     return "" if found is None else f"three-way {in_words(found, THREE_WAY_CHANCE)}"
+
+
+def by_source_in_words(record: Mapping[str, Any]) -> str:
+    """Say which questions an accuracy is of, where some were chosen by a map; else nothing."""
+    found = record.get("by_source")
+    if found is None:
+        return ""
+    if found["random"] is None:
+        return (
+            "questions that were all chosen, as ones whose answers are hard to tell: it says "
+            "little about others"
+        )
+    return (
+        "questions drawn at random; of those that were chosen, as ones whose answers are hard to "
+        f"tell, it is {in_words(found['active'])}, {found['active']['n_triplets']:,} triplets, "
+        "which says little about others"
+    )
 
 
 def as_plain(judged: Any) -> dict[str, Any]:
@@ -251,9 +284,35 @@ def accuracy(embedding: Any, triplets: Any) -> Accuracy:
 
 def judge_fully(right: np.ndarray, triplets: Triplets) -> Accuracy:
     """Sum up which triplets are right, beside what any map can reach, and by three-way answers."""
+    drawn = drawn_at_random(triplets)
+    apart = None if drawn is None else judge_apart(right, triplets, drawn)
+    if drawn is not None and drawn.any():
+        right, triplets = right[drawn], triplets[drawn]
     return judge(right, triplets)._replace(
-        ceiling=ceiling(triplets._agreement), three_way=three_way(right, triplets)
+        ceiling=ceiling(triplets._agreement),
+        three_way=three_way(right, triplets),
+        by_source=apart,
     )
+
+
+def drawn_at_random(triplets: Triplets) -> np.ndarray | None:
+    """Tell which rows answer questions drawn at random, or repeat such; None if none is chosen."""
+    random, active, repeat = (SOURCES.index(word) for word in ("random", "active", "repeat"))
+    source = triplets.source
+    if source is None or not (source == active).any():
+        return None
+    question, _ = triplets._asked
+    of_drawn = np.isin(question, question[source == random])
+    return (source == random) | (source == repeat) & of_drawn
+
+
+def judge_apart(right: np.ndarray, triplets: Triplets, drawn: np.ndarray) -> BySource | None:
+    """Sum up questions drawn at random and chosen ones; those of unknown source are neither."""
+    chosen = ~drawn & (triplets.source >= 0)  # type: ignore[operator]
+    if not chosen.any():
+        return None
+    random = judge(right[drawn], triplets[drawn]) if drawn.any() else None
+    return BySource(random, judge(right[chosen], triplets[chosen]))
 
 
 def judge(right: np.ndarray, triplets: Triplets) -> Accuracy:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ordinate._base.memory import available_memory, in_words, memory_size
 from ordinate._base.messages import Message, Option, some
-from ordinate.data.columns import is_table
+from ordinate.data.columns import is_table, source_words
 from ordinate.data.labels import label_array, places
 from ordinate.data.triplets import Triplets, table_of
 from ordinate.files.formats.blocks import Blocks, open_blocks
@@ -265,6 +265,7 @@ def beyond_labels(data: Any, items: np.ndarray) -> Grown:
         answer=triplets.answer,
         participant=None if who is None else np.asarray(triplets.participant_labels)[who],
         weight=triplets.weight,
+        source=None if triplets.source is None else source_words(triplets.source),
     )
     return Grown(grown, own_labels, codes)
 

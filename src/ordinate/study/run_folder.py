@@ -12,7 +12,12 @@ from ordinate.algorithms.selection import settings_in_words
 from ordinate.estimators.saving import known_covariance, standard_errors, write_model
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.held_out import BETTER, HeldOut
-from ordinate.evaluation.metrics import as_plain, levels, three_way_in_words
+from ordinate.evaluation.metrics import (
+    as_plain,
+    by_source_in_words,
+    levels,
+    three_way_in_words,
+)
 from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.figure_files import save_both
 from ordinate.figures.plotting import plot_map
@@ -234,4 +239,6 @@ def _headline(held_out: HeldOut) -> dict[str, Any]:
         told["log-likelihood"] = f"{held_out.log_likelihood:.4f}"
     if held_out.three_way is not None:
         told["answers"] = three_way_in_words(as_plain(held_out))
+    if held_out.by_source is not None:
+        told["of"] = by_source_in_words(as_plain(held_out))
     return told | {"where": held_out.how}

@@ -102,7 +102,7 @@ class Table:
     group_by : str or None
         A column that names groups of answers, to be told beside the triplets.
     carried : tuple or None
-        What is told of each row then: who answered, and the group.
+        What is told of each row: who answered, the group, and why it was asked.
     """
 
     path: str
@@ -129,7 +129,7 @@ class Table:
     sha256: str = ""
     like_rows: dict[str, str] = field(default_factory=dict)
     group_by: str | None = None
-    carried: tuple[Any, np.ndarray] | None = None
+    carried: tuple[Any, np.ndarray | None, np.ndarray | None] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.rows):

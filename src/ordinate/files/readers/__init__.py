@@ -40,7 +40,7 @@ from ordinate.files.readers import (
 from ordinate.files.readers._choice import ITEM, PLACES
 from ordinate.files.readers._cleaning import as_marks, clean
 from ordinate.files.readers._find import check_roles, find
-from ordinate.files.readers._layout import Layout, Options, note_files, take_groups
+from ordinate.files.readers._layout import Layout, Options, note_files, take_carried
 from ordinate.files.readers._spellings import (
     alike_notes,
     refuse_rows_as_names,
@@ -277,7 +277,7 @@ def read_table(table: Table, how: How) -> Reading:
         try:
             clean(table, found, options)
             triplets = found.parse(table, options)
-            groups = take_groups(table, triplets)
+            groups = take_carried(table, triplets)
             refuse_rows_as_names(table, triplets)
         except NoRowsLeft:
             raise NoRowsLeft(n_rows) from None

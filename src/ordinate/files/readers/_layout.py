@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from operator import add, or_
+from operator import add, and_, or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ordinate._base.endings import IMAGES, stem
 from ordinate._base.messages import Message, Option, some
+from ordinate.data.columns import source_codes
 from ordinate.data.rows import are_labels
 from ordinate.data.triplets import Triplets
 from ordinate.files.formats.errors import ReadError, Remedy
@@ -143,30 +144,52 @@ def first_row_is_data(table: Table, *ways: tuple[tuple[str, ...], str]) -> None:
 def participants(table: Table) -> pa.DictionaryArray | np.ndarray | None:
     """Return who gave each answer, by a column or a file for each; None where nothing says.
 
-    Where a column of groups is asked for, each row is someone of its own until
-    :func:`take_groups` has told the groups of the triplets that rows became.
+    Where a column of groups is asked for, or one tells why questions were asked, each row is
+    someone of its own until :func:`take_carried` has told these of the triplets that rows became.
     """
     who = _participants(table)
-    if table.group_by is None:
+    groups = None if table.group_by is None else _groups(table, who)
+    source = _sources(table)
+    if groups is None and source is None:
         return who
-    table.carried = who, _groups(table, who)
+    table.carried = who, groups, source
     return np.arange(len(table.rows))
 
 
-def take_groups(table: Table, triplets: Triplets) -> np.ndarray | None:
-    """Return the group of each triplet, None where a row names none; the triplets get who is who.
+def take_carried(table: Table, triplets: Triplets) -> np.ndarray | None:
+    """Return the group of each triplet, None where a row names none.
 
-    So a column comes along in every layout, whatever triplets it makes of a row.
+    The triplets get who is who, and why they were asked. So columns come along in every layout,
+    whatever triplets it makes of a row.
     """
     if table.carried is None or triplets.participant_labels is None:
         return None
-    who, groups = table.carried
+    who, groups, source = table.carried
     rows = triplets.participant_labels[triplets.participant]
     triplets.participant = triplets.participant_labels = None
     if who is not None:
         coded = triplets._codes("participant", who.take(pa.array(rows)))
         triplets.participant, triplets.participant_labels = coded
-    return groups[rows]
+    if source is not None:
+        triplets.source = source[rows]
+    return None if groups is None else groups[rows]
+
+
+def _sources(table: Table) -> np.ndarray | None:
+    """Return why each question was asked, where a column says so in the words of `ordinate ask`."""
+    column = table.column(["source"])
+    if column is None:
+        return None
+    codes = source_codes(table.words(column))
+    if not table.together("sources", codes is not None, and_):
+        return None
+    if table.board is not None:
+        table.notes.append(
+            "what is read block by block does not keep the column source: accuracies on questions "
+            "drawn at random and on chosen ones are not told apart"
+        )
+        return None
+    return codes
 
 
 def _groups(table: Table, who: pa.DictionaryArray | None) -> np.ndarray:
