@@ -25,6 +25,7 @@ from ordinate.passes import (
     StreamedColumns,
     StreamedTriplets,
     TripletStore,
+    adding,
     columns,
     device,
     sampling,
@@ -446,14 +447,18 @@ class PartsElsewhere(ColumnPasses):
         return self.host.sample(size)
 
     def _sum(self, kernel, arguments):
-        totals = {}
-        for i, own in arguments.items():
-            for part in columns.column_parts(self.sizes[i], self.n_items):
-                there = pickle.dumps((kernel, self.host.pairs[i][part], own))
-                task, pairs, asked_with = pickle.loads(there)
-                sums = task(backends.load(), pairs, NO_WEIGHT, *asked_with)
-                totals[i] = totals[i] + sums if i in totals else sums
-        return totals
+        def summed(i, part):
+            there = pickle.dumps((kernel, self.host.pairs[i][part], arguments[i]))
+            task, pairs, asked_with = pickle.loads(there)
+            return task(backends.load(), pairs, NO_WEIGHT, *asked_with)
+
+        return {
+            i: adding.in_tree(
+                adding.total_of,
+                [summed(i, part) for part in columns.column_parts(self.sizes[i], self.n_items)],
+            )
+            for i in arguments
+        }
 
 
 def test_a_store_is_a_map_over_parts_and_a_sum(monkeypatch):

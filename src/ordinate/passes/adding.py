@@ -1,17 +1,39 @@
-"""Adding up what kernels return."""
+"""Adding up what kernels return, in one tree whose shape depends on the number of terms alone.
+
+Neighbours are added, then sums of neighbours, and so on; who has none waits. Wherever the terms are
+added, on one machine or on many, the sum is the same, bit for bit.
+"""
 
 import operator
-from collections.abc import Iterable
-from functools import reduce
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
-def added(sums: Iterable[Any]) -> Any:
-    """Add up numbers, arrays, or tuples of them, from the first to the last.
+def in_tree(add: Callable[[Any, Any], Any], terms: Iterable[Any]) -> Any:
+    """Combine terms that come one by one, as the tree has it; few of them wait at a time.
 
-    Arrays are added into the first, which nobody else must hold.
+    Examples
+    --------
+    >>> in_tree(lambda left, right: f"({left}{right})", "abcdefg")
+    '(((ab)(cd))((ef)g))'
     """
-    return reduce(_add, sums)
+    waiting: list[Any] = []  # sums of 2^k terms each, the largest first
+    for n, term in enumerate(terms):
+        while n & 1:
+            term, n = add(waiting.pop(), term), n >> 1
+        waiting.append(term)
+    total = waiting.pop()
+    while waiting:
+        total = add(waiting.pop(), total)
+    return total
+
+
+def added(sums: Iterable[Any]) -> Any:
+    """Add up numbers, arrays, or tuples of them.
+
+    Arrays are added into others, which nobody else must hold.
+    """
+    return in_tree(_add, sums)
 
 
 def added_by_parts(sums: Iterable[tuple[bool, Any]]) -> Any:
@@ -19,12 +41,23 @@ def added_by_parts(sums: Iterable[tuple[bool, Any]]) -> Any:
 
     So a part that is read in blocks is one term of the sum, as it is where it lies in memory.
     """
-    total = part = None
+    return added(_parts(sums))
+
+
+def _parts(sums: Iterable[tuple[bool, Any]]) -> Iterable[Any]:
+    part = None
     for last, block in sums:
         part = block if part is None else _add(part, block)
         if last:
-            total, part = part if total is None else _add(total, part), None
-    return total
+            yield part
+            part = None
+
+
+def total_of(total: Any, more: Any) -> Any:
+    """Return the sum of two terms, which stay as they are."""
+    if isinstance(total, tuple):
+        return tuple(map(total_of, total, more))
+    return total + more
 
 
 def _add(total: Any, more: Any) -> Any:
