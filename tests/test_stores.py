@@ -10,6 +10,7 @@ import pytest
 from ordinate import Triplets, ondisk, threads
 from ordinate._base.arrays import beside, on_host
 from ordinate._base.device import TORCH_CPU
+from ordinate._base.trees import in_tree
 from ordinate.algorithms.ranking import rank_columns
 from ordinate.files.ondisk import handles
 from ordinate.kernels import backends, losses, noise
@@ -453,7 +454,7 @@ class PartsElsewhere(ColumnPasses):
             return task(backends.load(), pairs, NO_WEIGHT, *asked_with)
 
         return {
-            i: adding.in_tree(
+            i: in_tree(
                 adding.total_of,
                 [summed(i, part) for part in columns.column_parts(self.sizes[i], self.n_items)],
             )

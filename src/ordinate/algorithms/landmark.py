@@ -11,6 +11,7 @@ import numpy as np
 
 from ordinate._base.arrays import namespace
 from ordinate._base.threads import single_threaded_blas
+from ordinate.algorithms.landmark_cluster import ClusterScores, rank_on_cluster
 from ordinate.algorithms.ranking import Scores, rank_columns
 from ordinate.algorithms.scaling import landmark_mds, project_edm
 from ordinate.algorithms.score_rows import (
@@ -26,9 +27,10 @@ from ordinate.algorithms.score_rows import (
     shift_sums,
 )
 from ordinate.data.triplets import Triplets
+from ordinate.files.cluster import PartitionedTriplets
 from ordinate.files.ondisk import TripletFile
 from ordinate.kernels import noise as noise_models
-from ordinate.passes import ColumnStore, columns_of
+from ordinate.passes import ColumnStore, columns_of, refuse_device
 from ordinate.passes.adding import added
 
 RECOVERIES = ("auto", "lift", "edm")
@@ -46,7 +48,7 @@ def loe(
     tol: float = 2e-2,
     backend: str = "auto",
     device: str = "cpu",
-) -> tuple["Map", Scores]:
+) -> tuple["Map", Scores | ClusterScores]:
     """Embed all items from the triplets whose anchor is a landmark.
 
     Parameters
@@ -68,8 +70,14 @@ def loe(
     Returns
     -------
     map : Map
-    scores : Scores
+    scores : Scores or ClusterScores
+        On a cluster they stay there.
     """
+    if isinstance(triplets, PartitionedTriplets):
+        refuse_device(device)
+        model = noise_models.get(noise)
+        ranked = rank_on_cluster(triplets, landmarks, model, regularization, tol, backend)
+        return recover_rows(ranked, n_components, recovery, backend), ranked
     columns = columns_of(triplets, landmarks, backend, device)
     return loe_of_columns(
         columns,

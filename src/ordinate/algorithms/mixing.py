@@ -32,7 +32,8 @@ def contraction(columns: ColumnStore, theta: np.ndarray, noise: Noise) -> np.nda
     diagonal = coupled(namespace(theta).ones_like(theta))
     inverse = inverse_of(diagonal)
     mean = diagonal / diagonal.sum(axis=1)[:, None]
-    v = random_like(theta) - 0.5
+    # The same numbers for each column, whatever others are ranked with it.
+    v = 0 * theta + random_like(theta[:1]) - 0.5
     before = v
     for _ in range(mixing_steps(columns.n_items)):
         before = v

@@ -68,6 +68,11 @@ class Scores:
     n_passes: float
     n_triplets: np.ndarray
 
+    @property
+    def compared_by_item(self) -> np.ndarray:
+        """How often each item was compared, over all columns: (n_items,)."""
+        return on_host(self.n_compared.sum(axis=1))
+
     def on_host(self) -> "Scores":
         """Return the same in arrays of NumPy."""
         return replace(
@@ -86,6 +91,7 @@ def rank_columns(
     regularization: float | str = "auto",
     tol: float = 2e-2,
     max_passes: int = 200,
+    fewest: int | None = None,
 ) -> Scores:
     """Scores of every column by maximum likelihood.
 
@@ -105,12 +111,15 @@ def rank_columns(
         every single direction otherwise.
     max_passes : int
         Where a column has not converged after as many passes, it is reported.
+    fewest : int, optional
+        Comparisons of the shortest column, where others are ranked elsewhere.
 
     Returns
     -------
     Scores
     """
-    one_step = tol >= 1e-3 and 2 * columns.sizes.min() >= MANY * columns.n_items
+    fewest = int(columns.sizes.min()) if fewest is None else fewest
+    one_step = tol >= 1e-3 and 2 * fewest >= MANY * columns.n_items
     passes = _Passes(columns, noise, "float32" if one_step else "float64")
 
     # First scores, from counts alone.

@@ -40,7 +40,11 @@ class Block(NamedTuple):
 
     @classmethod
     def of(cls, scores: Any, information: Any, first: int, landmarks: np.ndarray) -> "Block":
-        """Take rows from ``first`` on; ``landmarks`` (l,) are rows of all items."""
+        """Take rows from ``first`` on; ``landmarks`` (l,) are rows of all items.
+
+        Copies, row by row: another order of the numbers would be summed with other roundings.
+        """
+        scores = copy(scores)
         whose = np.flatnonzero((landmarks >= first) & (landmarks < first + len(scores)))
         mine, weight = beside(scores, landmarks[whose] - first), copy(information)
         weight[mine, beside(scores, whose)] = 0

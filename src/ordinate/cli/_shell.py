@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ordinate.files.readers import ReadError
 
+OFTEN = 10  # seconds between lines that say what is being done
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 
 File = Annotated[
@@ -269,7 +270,7 @@ class Stages:
         self.seconds: dict[str, float] = {}
         self._quiet = quiet
         self._name = ""
-        self._began = time.perf_counter()
+        self._began = self._noted = time.perf_counter()
 
     def begin(self, name: str) -> None:
         """End the stage at hand and begin the next."""
@@ -280,6 +281,13 @@ class Stages:
     def step(self, what: str) -> None:
         """Begin a step of the stage at hand."""
         self._show(what and f"{self._name}: {what}")
+
+    def note(self, what: str) -> None:
+        """Say what is being done, but not too often."""
+        now = time.perf_counter()
+        if now - self._noted >= OFTEN:
+            self._noted = now
+            self._show(f"{self._name}: {what}")
 
     def end(self) -> None:
         """End the stage at hand."""
@@ -308,6 +316,10 @@ class StagesOnBar(Stages):
         """Make the bar longer."""
         self._total += n_steps
         self._bar.update(self._task, total=self._total)
+
+    def note(self, what: str) -> None:
+        """Say what is being done."""
+        self._bar.update(self._task, description=f"{self._name}: {what}")
 
     def _show(self, text: str) -> None:
         # What begins is not yet done, and what began before is.

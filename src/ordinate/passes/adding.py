@@ -1,31 +1,10 @@
-"""Adding up what kernels return, in one tree whose shape depends on the number of terms alone.
-
-Neighbours are added, then sums of neighbours, and so on; who has none waits. Wherever the terms are
-added, on one machine or on many, the sum is the same, bit for bit.
-"""
+"""Adding up what kernels return, in the one tree of :mod:`ordinate._base.trees`."""
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-
-def in_tree(add: Callable[[Any, Any], Any], terms: Iterable[Any]) -> Any:
-    """Combine terms that come one by one, as the tree has it; few of them wait at a time.
-
-    Examples
-    --------
-    >>> in_tree(lambda left, right: f"({left}{right})", "abcdefg")
-    '(((ab)(cd))((ef)g))'
-    """
-    waiting: list[Any] = []  # sums of 2^k terms each, the largest first
-    for n, term in enumerate(terms):
-        while n & 1:
-            term, n = add(waiting.pop(), term), n >> 1
-        waiting.append(term)
-    total = waiting.pop()
-    while waiting:
-        total = add(waiting.pop(), total)
-    return total
+from ordinate._base.trees import in_tree
 
 
 def added(sums: Iterable[Any]) -> Any:
