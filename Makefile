@@ -72,7 +72,7 @@ $(VENV)/.dev: $(VENV)/.core
 
 $(VENV)/.extras: $(VENV)/.dev
 	$(PIP) '$(TORCH)'
-	$(PIP) -e '.[dev,gpu]'
+	$(PIP) -e '.[dev,dask,gpu]'
 	touch $@
 
 clean:

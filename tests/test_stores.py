@@ -16,6 +16,8 @@ from ordinate.files.ondisk import handles
 from ordinate.kernels import backends, losses, noise
 from ordinate.kernels.backends import numpy_
 from ordinate.passes import (
+    ClusterColumns,
+    ClusterTriplets,
     ColumnStore,
     DeviceColumns,
     DeviceTriplets,
@@ -40,12 +42,26 @@ ON_DEVICE = [
     pytest.param(kind, marks=WITH_TORCH)
     for kind in ("device", "sent", "folder on device", "folder sent")
 ]
+WITH_DASK = pytest.mark.skipif(find_spec("distributed") is None, reason="dask is not installed")
+ON_CLUSTER = [pytest.param(kind, marks=WITH_DASK) for kind in ("cluster", "folder on cluster")]
 N, M = 20, 3000
 NO_WEIGHT = np.empty(0)
 
 
-@pytest.fixture(params=[*ON_HOST, *ON_DEVICE])
+@pytest.fixture(scope="module")
+def workers():
+    """Threads of this process, so that parts may be made small there too."""
+    import distributed
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.Client(processes=False, **options) as client:
+        yield client
+
+
+@pytest.fixture(params=[*ON_HOST, *ON_DEVICE, *ON_CLUSTER])
 def kind(request):
+    if "cluster" in request.param:
+        request.getfixturevalue("workers")
     return request.param
 
 
@@ -88,6 +104,8 @@ def triplet_store(kind, table, folder):
         return DeviceTriplets.of(triplet_store("folder", table, folder), TORCH_CPU)
     if kind == "folder sent":
         return SentTriplets(triplet_store("folder", table, folder), TORCH_CPU)
+    if "cluster" in kind:
+        return ClusterTriplets.from_triplets(on_cluster(kind, table, folder))
     return StreamedTriplets.from_triplets(opened(kind, table, folder))
 
 
@@ -102,7 +120,28 @@ def column_store(kind, table, landmarks, folder):
         return DeviceColumns.of(column_store("folder", table, landmarks, folder), TORCH_CPU)
     if kind == "folder sent":
         return SentColumns(column_store("folder", table, landmarks, folder), TORCH_CPU)
+    if "cluster" in kind:
+        return ClusterColumns.from_triplets(on_cluster(kind, table, folder), landmarks)
     return StreamedColumns.from_triplets(opened(kind, table, folder), landmarks)
+
+
+def on_cluster(kind, table, folder):
+    """Put triplets on a cluster, in the order of their anchors: in a few partitions, or a file."""
+    import distributed
+
+    if kind == "folder on cluster":
+        ondisk.write([table.grouped().triplets], folder / "set", force=True)
+        return ondisk.open_triplets(folder / "set", client=distributed.get_client())
+    import dask.array as da
+    import dask.dataframe as dd
+
+    from ordinate.files.cluster import of_collection
+
+    if table.weight is None:
+        data = da.from_array(table.rows, chunks=(max(len(table) // 3, 1), 3))
+    else:
+        data = dd.from_pandas(table.to_arrow().to_pandas(), npartitions=3)
+    return of_collection(data, n_items=table.n_items)
 
 
 def opened(name, table, folder):
@@ -489,9 +528,18 @@ def promised(protocol):
     [
         *(
             (TripletStore, s)
-            for s in (MemoryTriplets, StreamedTriplets, DeviceTriplets, SentTriplets)
+            for s in (
+                MemoryTriplets,
+                StreamedTriplets,
+                DeviceTriplets,
+                SentTriplets,
+                ClusterTriplets,
+            )
         ),
-        *((ColumnStore, s) for s in (MemoryColumns, StreamedColumns, DeviceColumns, SentColumns)),
+        *(
+            (ColumnStore, s)
+            for s in (MemoryColumns, StreamedColumns, DeviceColumns, SentColumns, ClusterColumns)
+        ),
     ],
 )
 def test_stores_offer_what_is_promised_and_nothing_beside(protocol, store):

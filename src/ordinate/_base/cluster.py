@@ -4,6 +4,7 @@ A value that tasks need goes to the cluster as a task of its own. Nothing is sca
 worker held is made again, by others, if it is lost.
 """
 
+import logging
 import platform
 import pydoc
 import re
@@ -23,6 +24,7 @@ from ordinate._base.trees import in_tree
 Delayed = Any  # a task that is yet to run, or the value of one that has
 NEEDED = ("ordinate",)
 SAME_DIGITS = ("python", "numpy", "numba")
+ANSWERING = 10  # seconds in which a scheduler must answer
 PATIENCE = 60  # seconds in which a cluster must have a worker
 UNLIMITED = 1 << 34  # bytes that a worker without a limit is taken to have
 SHARE = 0.4  # of a worker's memory that triplets may take; Dask writes to disk from 0.6
@@ -90,6 +92,11 @@ class Cluster:
     def has_room(self, n_bytes: float) -> bool:
         """Whether the memory of all workers has room for so much data."""
         return n_bytes <= SHARE * sum(memory for memory, _ in self._workers())
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers there are now."""
+        return len(self._workers())
 
     @property
     def bytes_per_task(self) -> int:
@@ -200,9 +207,11 @@ def connected(where: str) -> Iterator[Any]:
         )
     try:
         if local is None:
-            client = distributed.Client(where, timeout=PATIENCE / 2)
+            client = distributed.Client(where, timeout=ANSWERING)
         else:
-            client = distributed.Client(n_workers=int(local[1]), threads_per_worker=1)
+            client = distributed.Client(
+                n_workers=int(local[1]), threads_per_worker=1, silence_logs=logging.ERROR
+            )
     except OSError as error:
         raise ValueError(
             f"no scheduler answers at {where} ({error}): start one, as in `dask scheduler`"

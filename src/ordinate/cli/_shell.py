@@ -91,6 +91,12 @@ MemoryLimit = Annotated[
     str | None,
     typer.Option(help="Memory limit, as in 4GiB; by default half of what is free."),
 ]
+ClusterAt = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", help="Dask's scheduler, as in tcp://host:8786, or local:4 for workers here."
+    ),
+]
 
 
 # ReadingOptions that have another name here than in Python.
@@ -355,6 +361,20 @@ def _bar() -> "Progress":
         transient=True,
         speed_estimate_period=math.inf,  # steps may take minutes, and all of them tell how long
     )
+
+
+@contextmanager
+def cluster(where: str | None, quiet: bool) -> Iterator[Any]:
+    """Yield a client of the cluster that was named, and say who is there; None if none was."""
+    if where is None:
+        yield None
+        return
+    from ordinate._base.cluster import Cluster, connected
+
+    with connected(where) as client:
+        n_workers = Cluster(client).n_workers
+        say(f"{n_workers:,} workers; {client.dashboard_link} shows what they do", quiet)
+        yield client
 
 
 def pairs(option: str, text: str, example: str) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_choice, check_regularization
+from ordinate._base.memory import in_words, memory_size
 from ordinate._base.messages import some
 from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
@@ -177,6 +178,16 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
 
     def _brought(self, scores: Scores | ClusterScores) -> Scores:
         """Bring scores here from where they were computed, and give landmarks one of their own."""
+        if isinstance(scores, ClusterScores):
+            needed, allowed = (
+                24 * self.embedding_.shape[0] * len(self.landmarks_),
+                memory_size(None),
+            )
+            if needed > allowed:
+                raise MemoryError(
+                    f"the scores on the cluster take {in_words(needed)}, more than half of the "
+                    "memory that is free here"
+                )
         here = scores.on_host()
         here.scores[self.landmarks_, range(len(self.landmarks_))] = -self.shifts_
         return here
