@@ -14,7 +14,6 @@ from _measure import best_time, heading
 from distributed import Client, LocalCluster
 
 from ordinate import LOE, ondisk, sample_points
-from ordinate._base.cluster import Cluster
 from ordinate._base.threads import threads
 from ordinate.data.simulate import iter_triplets, sample_triplets
 from ordinate.files.cluster import of_collection
@@ -82,19 +81,23 @@ def from_files(n: int, c: int, n_workers: int) -> None:
 
 
 def overhead(counts: list[int], n_workers: int) -> None:
-    """A pass over hardly any rows: what partitions cost, and what coordinates do."""
+    """A pass over hardly any rows: what partitions cost, and what coordinates do.
+
+    Processor time is that of the client and the scheduler, which share this process.
+    """
     heading(f"Overhead of a pass, {n_workers} workers")
     rows = np.tile([[0, 1, 2], [1, 2, 0]], (500, 1))
     loss = losses.get("ste")
-    print("| items | partitions | ms / pass |\n|---|---|---|", flush=True)
+    print("| items | partitions | ms / pass | of processor |\n|---|---|---|---|", flush=True)
     with cluster_of(n_workers) as cluster, Client(cluster) as client:
         for n, parts in [*((1000, count) for count in counts), (100_000, 8), (1_000_000, 8)]:
             data = da.from_array(rows, chunks=(-(-len(rows) // parts), 3))
             store = store_of(of_collection(data, n_items=n, client=client))
             points = sample_points(n, 2, random_state=0)
-            taken = timed(store.loss, points, loss)
-            print(f"| {n:,} | {parts} | {1000 * taken:.0f} |", flush=True)
-        print(f"\n{Cluster(client).n_workers} workers at the end")
+            taken, began = timed(store.loss, points, loss), time.process_time()
+            store.loss(points, loss)
+            busy = time.process_time() - began
+            print(f"| {n:,} | {parts} | {1000 * taken:.0f} | {1000 * busy:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

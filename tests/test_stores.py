@@ -43,7 +43,7 @@ ON_DEVICE = [
     for kind in ("device", "sent", "folder on device", "folder sent")
 ]
 WITH_DASK = pytest.mark.skipif(find_spec("distributed") is None, reason="dask is not installed")
-ON_CLUSTER = [pytest.param(kind, marks=WITH_DASK) for kind in ("cluster", "folder on cluster")]
+ON_CLUSTER = [pytest.param("cluster", marks=WITH_DASK)]
 N, M = 20, 3000
 NO_WEIGHT = np.empty(0)
 
@@ -60,7 +60,7 @@ def workers():
 
 @pytest.fixture(params=[*ON_HOST, *ON_DEVICE, *ON_CLUSTER])
 def kind(request):
-    if "cluster" in request.param:
+    if request.param == "cluster":
         request.getfixturevalue("workers")
     return request.param
 
@@ -104,8 +104,8 @@ def triplet_store(kind, table, folder):
         return DeviceTriplets.of(triplet_store("folder", table, folder), TORCH_CPU)
     if kind == "folder sent":
         return SentTriplets(triplet_store("folder", table, folder), TORCH_CPU)
-    if "cluster" in kind:
-        return ClusterTriplets.from_triplets(on_cluster(kind, table, folder))
+    if kind == "cluster":
+        return ClusterTriplets.from_triplets(on_cluster(table))
     return StreamedTriplets.from_triplets(opened(kind, table, folder))
 
 
@@ -120,18 +120,13 @@ def column_store(kind, table, landmarks, folder):
         return DeviceColumns.of(column_store("folder", table, landmarks, folder), TORCH_CPU)
     if kind == "folder sent":
         return SentColumns(column_store("folder", table, landmarks, folder), TORCH_CPU)
-    if "cluster" in kind:
-        return ClusterColumns.from_triplets(on_cluster(kind, table, folder), landmarks)
+    if kind == "cluster":
+        return ClusterColumns.from_triplets(on_cluster(table), landmarks)
     return StreamedColumns.from_triplets(opened(kind, table, folder), landmarks)
 
 
-def on_cluster(kind, table, folder):
-    """Put triplets on a cluster, in the order of their anchors: in a few partitions, or a file."""
-    import distributed
-
-    if kind == "folder on cluster":
-        ondisk.write([table.grouped().triplets], folder / "set", force=True)
-        return ondisk.open_triplets(folder / "set", client=distributed.get_client())
+def on_cluster(table):
+    """Put triplets on a cluster, in a few partitions."""
     import dask.array as da
     import dask.dataframe as dd
 

@@ -18,7 +18,7 @@ from typing import Any
 from ordinate._base import progress
 from ordinate._base.messages import Message, Option
 from ordinate._base.optional import require
-from ordinate._base.threads import one_thread
+from ordinate._base.threads import blocks, one_thread
 from ordinate._base.trees import in_tree
 
 Delayed = Any  # a task that is yet to run, or the value of one that has
@@ -26,6 +26,7 @@ NEEDED = ("ordinate",)
 SAME_DIGITS = ("python", "numpy", "numba")
 ANSWERING = 10  # seconds in which a scheduler must answer
 PATIENCE = 60  # seconds in which a cluster must have a worker
+NEIGHBOURS = 8  # that a task combines; a power of two, so that they are a branch of the tree
 UNLIMITED = 1 << 34  # bytes that a worker without a limit is taken to have
 SHARE = 0.4  # of a worker's memory that triplets may take; Dask writes to disk from 0.6
 
@@ -67,8 +68,15 @@ class Cluster:
         return require("dask", extra="dask").delayed(_Alone(function), pure=False)(*arguments)
 
     def in_tree(self, function: Callable[[Any, Any], Any], tasks: list[Delayed]) -> Delayed:
-        """Return the task that combines results of tasks, in the one tree that is used here."""
-        return in_tree(lambda one, other: self.call(function, one, other), tasks)
+        """Return the task that combines results of tasks, in the one tree that is used here.
+
+        A task combines several neighbours: each costs the scheduler about a millisecond.
+        """
+        together = _Together(function)
+        while len(tasks) > 1:
+            cut = blocks(len(tasks), NEIGHBOURS)
+            tasks = [self.call(together, *tasks[part]) for part in cut]
+        return tasks[0]
 
     def kept(self, tasks: list[Delayed]) -> list[Delayed]:
         """Run tasks, whose results stay on the workers as long as they are wanted.
@@ -108,6 +116,16 @@ class Cluster:
         found = self.client.scheduler_info(n_workers=-1)["workers"].values()
         # A worker without a limit has all that its machine has, which only it can tell.
         return [(worker["memory_limit"] or UNLIMITED, worker["nthreads"]) for worker in found]
+
+
+class _Together:
+    """A function of two terms, made one of several by the tree."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self.function, self.__name__ = function, function.__name__
+
+    def __call__(self, *terms: Any) -> Any:
+        return in_tree(self.function, terms)
 
 
 class _Alone:
