@@ -5,13 +5,19 @@ Each line is written as soon as it is known. ``--n 20000`` is a short run.
 
 import argparse
 import resource
+import sys
 import tempfile
 import time
 
-import dask.array as da
 import numpy as np
 from _measure import best_time, heading
-from distributed import Client, LocalCluster
+
+try:
+    import dask.array as da
+    from distributed import Client, LocalCluster
+except ImportError as error:
+    print(f"nothing to measure without Dask: {error}")
+    sys.exit(0)
 
 from ordinate import LOE, ondisk, sample_points
 from ordinate._base.threads import threads

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -11,12 +12,15 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from typer.testing import CliRunner
 
 from ordinate import CKL, LOE, STE, Triplets, ondisk, sample_points, sample_triplets
 from ordinate._base import cluster as base
 from ordinate.algorithms import landmark_cluster, score_rows
+from ordinate.cli import app
 from ordinate.files.cluster import of_collection
 from ordinate.files.formats.errors import ReadError
+from ordinate.files.maps import read_map
 from ordinate.passes import store_of
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
@@ -356,3 +360,29 @@ def test_a_client_that_goes_away_leaves_no_work(alone):
 
 def n_tasks(client):
     return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+
+
+def test_the_command_line_takes_the_address_of_a_cluster(alone, tmp_path, known, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame_of(ABOUT_LANDMARKS).to_parquet(tmp_path / "set.parquet", row_group_size=40_000)
+
+    def fit(*options):
+        words = ["fit", "set.parquet", "--method", "loe", "--cluster", *options]
+        return CliRunner().invoke(app, words)
+
+    done = fit(alone.scheduler.address)
+    assert done.exit_code == 0, done.output
+    assert "1 workers; http" in done.stderr
+    assert "on a cluster: no answers were held out" in done.stderr
+    labels, points = read_map(tmp_path / "set-map" / "embedding.csv")[:2]
+    assert [int(label) for label in labels] == list(range(N))
+    assert points == pytest.approx(known["loe"].embedding_, abs=1e-6)
+    for options, code, told in (
+        (["nowhere"], 2, "--cluster must be the address of a scheduler, as in tcp://host:8786"),
+        ([alone.scheduler.address, "--folds", "5"], 2, "leave --folds out"),
+        ([alone.scheduler.address, "--layout", "plain"], 2, "--layout"),
+    ):
+        refused = fit(*options, "--output", "other")
+        assert refused.exit_code == code
+        assert re.search(told, refused.stderr)
+        assert not (tmp_path / "other").exists()

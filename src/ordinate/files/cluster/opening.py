@@ -136,7 +136,7 @@ def _together(sizes: list[int]) -> list[tuple[int, ...]]:
     found: list[list[int]] = []
     room = 0
     for group, size in enumerate(sizes):
-        if size > room:
+        if not found or size > room:
             found.append([])
             room = TOGETHER
         found[-1].append(group)

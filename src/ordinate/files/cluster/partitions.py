@@ -189,9 +189,14 @@ class Stretch(NamedTuple):
         return Rows.of(into["pairs"], into.get("weight", NO_WEIGHT))
 
 
-@lru_cache(maxsize=8)
 def opened(path: str, seal: int) -> GroupedFile:
     """Open a file of the fast layout, once in each process, if it is the one that is meant."""
+    place = Path(path)
+    return _opened(path, seal, place.stat().st_mtime_ns if place.exists() else 0)
+
+
+@lru_cache(maxsize=8)
+def _opened(path: str, seal: int, _: int) -> GroupedFile:
     with reading(Path(path)):
         file = open_grouped(Path(path))
     if file is None or zlib.crc32(file.about.text()) != seal:
