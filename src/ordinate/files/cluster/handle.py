@@ -155,9 +155,10 @@ class PartitionedTriplets(TripletFile):
         def gathered(i: int, part: slice) -> Delayed:
             low = np.maximum(part.start, starts[:-1, i]) - starts[:-1, i]
             high = np.minimum(part.stop, starts[1:, i]) - starts[:-1, i]
+            some = np.flatnonzero(low < high)
             pieces = [
                 call(partitions.cut, split[p], i, int(low[p]), int(high[p]))
-                for p in np.flatnonzero(low < high)
+                for p in (some if len(some) else [0])  # of an empty column, no rows of the first
             ]
             return call(partitions.joined, *pieces)
 
