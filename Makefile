@@ -80,7 +80,7 @@ $(VENV)/.docs: $(VENV)/.core
 
 $(VENV)/.extras: $(VENV)/.dev
 	$(PIP) '$(TORCH)'
-	$(PIP) -e '.[dev,gpu]'
+	$(PIP) -e '.[dev,dask,gpu]'
 	touch $@
 
 clean:

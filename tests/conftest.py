@@ -59,7 +59,9 @@ def pytest_unconfigure(config):
     for reason in sorted(set(skipped.values())):
         left = [name.split("::")[0] for name, why in skipped.items() if why == reason]
         print(f"- {len(left)} in {', '.join(sorted(set(left)))}: {reason}")
-    print("With a browser on this machine, `make test-extras` installs torch and tests these.")
+    print(
+        "With a browser on this machine, `make test-extras` installs torch and Dask and tests these."
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -79,7 +79,8 @@ def test_exact_distances_give_the_exact_points(d, size, seed):
     assert procrustes_error(points, X) < 1e-6
     assert (np.diff(values) <= 0).all()
     Y = np.random.default_rng(seed + 1).normal(size=(20, d))
-    Z, placed = landmark_mds(squared_distances(X), squared_distances(Y, X), d)
+    Z, e, turn = landmark_mds(squared_distances(X), d)
+    placed = (squared_distances(Y, X) - e) @ turn
     both, truth = np.vstack([Z, placed]), np.vstack([X, Y])
     # Distances between points other than landmarks come out too.
     error = np.abs(squared_distances(both) - squared_distances(truth)).max()
@@ -91,7 +92,8 @@ def test_exact_distances_give_the_exact_points(d, size, seed):
 
 def test_directions_without_a_positive_eigenvalue_are_zero():
     E = squared_distances(np.array([[0.0], [1.0], [3.0], [4.0]]))
-    Z, placed = landmark_mds(E, E[:2] + 0.1, 3)
+    Z, e, turn = landmark_mds(E, 3)
+    placed = (E[:2] + 0.1 - e) @ turn
     assert np.abs(Z[:, 1:]).max() < 1e-6
     assert np.isfinite(placed).all()
 

@@ -10,11 +10,14 @@ import pytest
 from ordinate import Triplets, ondisk, threads
 from ordinate._base.arrays import beside, on_host
 from ordinate._base.device import TORCH_CPU
+from ordinate._base.trees import in_tree
 from ordinate.algorithms.ranking import rank_columns
 from ordinate.files.ondisk import handles
 from ordinate.kernels import backends, losses, noise
 from ordinate.kernels.backends import numpy_
 from ordinate.passes import (
+    ClusterColumns,
+    ClusterTriplets,
     ColumnStore,
     DeviceColumns,
     DeviceTriplets,
@@ -25,6 +28,7 @@ from ordinate.passes import (
     StreamedColumns,
     StreamedTriplets,
     TripletStore,
+    adding,
     columns,
     device,
     sampling,
@@ -38,12 +42,26 @@ ON_DEVICE = [
     pytest.param(kind, marks=WITH_TORCH)
     for kind in ("device", "sent", "folder on device", "folder sent")
 ]
+WITH_DASK = pytest.mark.skipif(find_spec("distributed") is None, reason="dask is not installed")
+ON_CLUSTER = [pytest.param("cluster", marks=WITH_DASK)]
 N, M = 20, 3000
 NO_WEIGHT = np.empty(0)
 
 
-@pytest.fixture(params=[*ON_HOST, *ON_DEVICE])
+@pytest.fixture(scope="module")
+def workers():
+    """Threads of this process, so that parts may be made small there too."""
+    import distributed
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.Client(processes=False, **options) as client:
+        yield client
+
+
+@pytest.fixture(params=[*ON_HOST, *ON_DEVICE, *ON_CLUSTER])
 def kind(request):
+    if request.param == "cluster":
+        request.getfixturevalue("workers")
     return request.param
 
 
@@ -86,6 +104,8 @@ def triplet_store(kind, table, folder):
         return DeviceTriplets.of(triplet_store("folder", table, folder), TORCH_CPU)
     if kind == "folder sent":
         return SentTriplets(triplet_store("folder", table, folder), TORCH_CPU)
+    if kind == "cluster":
+        return ClusterTriplets.from_triplets(on_cluster(table))
     return StreamedTriplets.from_triplets(opened(kind, table, folder))
 
 
@@ -100,7 +120,23 @@ def column_store(kind, table, landmarks, folder):
         return DeviceColumns.of(column_store("folder", table, landmarks, folder), TORCH_CPU)
     if kind == "folder sent":
         return SentColumns(column_store("folder", table, landmarks, folder), TORCH_CPU)
+    if kind == "cluster":
+        return ClusterColumns.from_triplets(on_cluster(table), landmarks)
     return StreamedColumns.from_triplets(opened(kind, table, folder), landmarks)
+
+
+def on_cluster(table):
+    """Put triplets on a cluster, in a few partitions."""
+    import dask.array as da
+    import dask.dataframe as dd
+
+    from ordinate.files.cluster import of_collection
+
+    if table.weight is None:
+        data = da.from_array(table.rows, chunks=(max(len(table) // 3, 1), 3))
+    else:
+        data = dd.from_pandas(table.to_arrow().to_pandas(), npartitions=3)
+    return of_collection(data, n_items=table.n_items)
 
 
 def opened(name, table, folder):
@@ -446,14 +482,18 @@ class PartsElsewhere(ColumnPasses):
         return self.host.sample(size)
 
     def _sum(self, kernel, arguments):
-        totals = {}
-        for i, own in arguments.items():
-            for part in columns.column_parts(self.sizes[i], self.n_items):
-                there = pickle.dumps((kernel, self.host.pairs[i][part], own))
-                task, pairs, asked_with = pickle.loads(there)
-                sums = task(backends.load(), pairs, NO_WEIGHT, *asked_with)
-                totals[i] = totals[i] + sums if i in totals else sums
-        return totals
+        def summed(i, part):
+            there = pickle.dumps((kernel, self.host.pairs[i][part], arguments[i]))
+            task, pairs, asked_with = pickle.loads(there)
+            return task(backends.load(), pairs, NO_WEIGHT, *asked_with)
+
+        return {
+            i: in_tree(
+                adding.total_of,
+                [summed(i, part) for part in columns.column_parts(self.sizes[i], self.n_items)],
+            )
+            for i in arguments
+        }
 
 
 def test_a_store_is_a_map_over_parts_and_a_sum(monkeypatch):
@@ -483,9 +523,18 @@ def promised(protocol):
     [
         *(
             (TripletStore, s)
-            for s in (MemoryTriplets, StreamedTriplets, DeviceTriplets, SentTriplets)
+            for s in (
+                MemoryTriplets,
+                StreamedTriplets,
+                DeviceTriplets,
+                SentTriplets,
+                ClusterTriplets,
+            )
         ),
-        *((ColumnStore, s) for s in (MemoryColumns, StreamedColumns, DeviceColumns, SentColumns)),
+        *(
+            (ColumnStore, s)
+            for s in (MemoryColumns, StreamedColumns, DeviceColumns, SentColumns, ClusterColumns)
+        ),
     ],
 )
 def test_stores_offer_what_is_promised_and_nothing_beside(protocol, store):

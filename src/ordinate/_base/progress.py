@@ -15,6 +15,9 @@ class Listener(Protocol):
     def step(self, what: str) -> None:
         """Learn that a step begins; what it is, or nothing if it goes on with the last."""
 
+    def note(self, what: str) -> None:
+        """Learn what is being done within a step."""
+
 
 _listener: ContextVar[Listener | None] = ContextVar("who shows progress", default=None)
 
@@ -39,3 +42,9 @@ def step(what: str = "") -> None:
     """Begin a step that was announced."""
     if (listener := _listener.get()) is not None:
         listener.step(what)
+
+
+def note(what: str) -> None:
+    """Say what is being done, within a step or without one."""
+    if (listener := _listener.get()) is not None:
+        listener.note(what)

@@ -30,8 +30,10 @@ def n_threads() -> int:
     """Return the number of threads in use.
 
     That is what :func:`threads` says, else the environment variable ``ORDINATE_THREADS``, else the
-    number of cores this process may run on.
+    number of cores this process may run on. A task of :func:`run` has one, its own.
     """
+    if getattr(_inside, "a_task", False):
+        return 1
     if _chosen is not None:
         return _chosen
     said = os.environ.get("ORDINATE_THREADS")
@@ -60,19 +62,26 @@ def threads(number: int) -> Iterator[None]:
         _chosen = before
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Use this thread alone inside a ``with`` block; other threads go on as they are."""
+    before, _inside.a_task = getattr(_inside, "a_task", False), True
+    try:
+        yield
+    finally:
+        _inside.a_task = before
+
+
 def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:
     """Call ``function`` on every task, on all threads; results are in the order of the tasks."""
     tasks = list(tasks)
     # A task that runs tasks of its own does so itself: waiting for its own pool would block it.
-    if n_threads() == 1 or len(tasks) <= 1 or getattr(_inside, "a_task", False):
+    if n_threads() == 1 or len(tasks) <= 1:
         return [function(task) for task in tasks]
 
     def call(task: Task) -> Result:
-        _inside.a_task = True
-        try:
+        with one_thread():
             return function(task)
-        finally:
-            _inside.a_task = False
 
     return list(_executor(n_threads()).map(call, tasks))
 

@@ -9,15 +9,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._base.arrays import beside, copy, namespace, on_host
-from ordinate._base.threads import blocks, run, single_threaded_blas
+from ordinate._base.arrays import namespace
+from ordinate._base.threads import single_threaded_blas
+from ordinate.algorithms.landmark_cluster import ClusterScores, rank_on_cluster
 from ordinate.algorithms.ranking import Scores, rank_columns
 from ordinate.algorithms.scaling import landmark_mds, project_edm
+from ordinate.algorithms.score_rows import (
+    Places,
+    RowsHere,
+    ScoreRows,
+    centre_sums,
+    largest_weight,
+    lifting_equations,
+    own_scores,
+    placed_rows,
+    product_sums,
+    shift_sums,
+)
 from ordinate.data.triplets import Triplets
+from ordinate.files.cluster import PartitionedTriplets
 from ordinate.files.ondisk import TripletFile
-from ordinate.kernels import backends
 from ordinate.kernels import noise as noise_models
-from ordinate.passes import ColumnStore, columns_of
+from ordinate.passes import ColumnStore, columns_of, refuse_device
+from ordinate.passes.adding import added
 
 RECOVERIES = ("auto", "lift", "edm")
 GOOD_FIT = 1.5  # misfit up to which a map explains the scores
@@ -34,7 +48,7 @@ def loe(
     tol: float = 2e-2,
     backend: str = "auto",
     device: str = "cpu",
-) -> tuple["Map", Scores]:
+) -> tuple["Map", Scores | ClusterScores]:
     """Embed all items from the triplets whose anchor is a landmark.
 
     Parameters
@@ -56,8 +70,14 @@ def loe(
     Returns
     -------
     map : Map
-    scores : Scores
+    scores : Scores or ClusterScores
+        On a cluster they stay there.
     """
+    if isinstance(triplets, PartitionedTriplets):
+        refuse_device(device)
+        model = noise_models.get(noise)
+        ranked = rank_on_cluster(triplets, landmarks, model, regularization, tol, backend)
+        return recover_rows(ranked, n_components, recovery, backend), ranked
     columns = columns_of(triplets, landmarks, backend, device)
     return loe_of_columns(
         columns,
@@ -142,43 +162,43 @@ def recover(
     -------
     Map
     """
-    R, weight = scores.scores, copy(scores.information)
-    landmarks = beside(R, landmarks)  # once, for all that is indexed by them
-    weight[landmarks, beside(R, np.arange(len(landmarks)))] = 0
+    return recover_rows(RowsHere.of(scores, landmarks), n_components, recovery, backend)
+
+
+def recover_rows(rows: ScoreRows, n_components: int, recovery: str, backend: str) -> Map:
+    """Recover the map from blocks of rows, wherever they are; as :func:`recover`."""
     if recovery == "edm":
-        X, s = algorithm_1(R, landmarks, n_components)
-        return _finished(X, s, R, landmarks, weight, "edm")
+        places, s = algorithm_1(rows, n_components)
+        return _finished(rows, places, s, "edm")
     maps = []
-    if recovery == "lift" or can_lift(len(R) - len(landmarks), n_components):
-        X = lift(R, landmarks, n_components, weight)
-        maps.append(_placed(X, R, landmarks, weight, "lift", backend))
+    n_others = rows.n_items - rows.n_landmarks
+    if recovery == "lift" or can_lift(n_others, n_components):
+        maps.append(_placed(rows, lift(rows, n_components), "lift", backend))
         if recovery == "lift" or maps[0].misfit <= GOOD_FIT:
             return maps[0]
-    X, _ = algorithm_1(R, landmarks, n_components)
-    maps.append(_placed(X, R, landmarks, weight, "edm", backend))
+    places, _ = algorithm_1(rows, n_components)
+    maps.append(_placed(rows, places, "edm", backend))
     return min(maps, key=lambda found: found.misfit)
 
 
-def algorithm_1(
-    R: np.ndarray, landmarks: np.ndarray, n_components: int
-) -> tuple[np.ndarray, np.ndarray]:
+def algorithm_1(rows: ScoreRows, n_components: int) -> tuple[Places, np.ndarray]:
     """Lines 8 to 16 of Algorithm 1: shifts from the landmarks' own scores, then landmark MDS.
 
-    Returns the points (n, d) and the shifts s (l,).
+    Returns where items are and the shifts s (l,).
     """
-    l = len(landmarks)
+    l = rows.n_landmarks
     # Lines 8, 9: the landmarks' scores in each other's columns, 0 on the diagonal.
-    W = on_host(R[landmarks])
+    W = np.empty((l, l))
+    for whose, scores in rows.each(own_scores):
+        W[whose] = scores
     np.fill_diagonal(W, 0)
     J = np.ones((l, l)) - np.eye(l)  # line 10
     sigma = least_squares_shifts(W)  # line 11
     sigma_E = second_eigenvalue(W + J * sigma)  # line 12
     s = sigma + sigma_E  # line 13
     E = project_edm(W + J * s)  # line 14
-    F = R + beside(R, s)  # line 15, for all rows
-    Z, X = landmark_mds(E, F, n_components)  # line 16
-    X[landmarks] = beside(X, Z)
-    return X, s
+    Z, e, turn = landmark_mds(E, n_components)  # line 16, of F = R + s (line 15)
+    return Places(False, s - e, turn, Z), s
 
 
 def least_squares_shifts(W: np.ndarray) -> np.ndarray:
@@ -206,7 +226,7 @@ def can_lift(n_others: int, n_components: int) -> bool:
     return n_others > (n_components + 1) * (n_components + 2) // 2
 
 
-def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.ndarray) -> np.ndarray:
+def lift(rows: ScoreRows, n_components: int) -> Places:
     """Points from the scores of all items, by linear algebra alone.
 
     Squared distances are R_ji + s_i = |x_j|^2 - 2 x_j z_i + |z_i|^2. Taking off the means of rows
@@ -221,46 +241,30 @@ def lift(R: np.ndarray, landmarks: np.ndarray, n_components: int, weight: np.nda
 
     Parameters
     ----------
-    R : ndarray, shape (n, l)
-    landmarks : ndarray of int, shape (l,)
+    rows : ScoreRows
     n_components : int
-    weight : ndarray, shape (n, l)
-        The information in each score: its inverse is the variance.
 
     Returns
     -------
-    ndarray, shape (n, d)
+    Places
     """
-    xp, d = namespace(R), n_components
-    n_others = len(R) - len(landmarks)
+    d, n_others = n_components, rows.n_items - rows.n_landmarks
     if not can_lift(n_others, d):
         raise ValueError(
             f"lifting to {d} dimensions needs items that are not landmarks: {n_others} are too "
             "few; use recovery='edm' or 'auto', or fewer landmarks"
         )
-    w = 1 / (1 / xp.clip(weight, 1e-12 * weight.max(), None)).mean(axis=1)
-    w[landmarks] = 0  # they lack a score of their own
-    w /= w.sum()
-
-    row_mean = R.mean(axis=1)
-    doubly = R - row_mean[:, None]
-    column_mean = w @ doubly
-    doubly -= column_mean
-    V = np.linalg.eigh(on_host((doubly.T * w) @ doubly))[1][:, ::-1][:, :d]
-    P = -0.5 * doubly @ beside(R, V)
-
-    i, j = np.triu_indices(d)
-    squares = beside(P, np.where(i == j, 1, 2)) * P[:, beside(P, i)] * P[:, beside(P, j)]
-    equations = _reduced(xp.column_stack([squares, P, xp.ones_like(w)]), row_mean, w)
+    top = max(rows.each(largest_weight))
+    total, column_sums = added(rows.each(centre_sums, top))
+    shift = -column_sums / total
+    V = np.linalg.eigh(added(rows.each(product_sums, top, shift)))[1][:, ::-1][:, :d]
+    equations = _reduced(rows.each(lifting_equations, top, shift, V), total)
     values, U = _metric(equations, d)
     M = (U * values) @ U.T
     b = _linear_part(equations, M)
     mean_z = -0.5 * np.linalg.solve(M, b)
     A = U * np.sqrt(values)
-
-    X = P @ beside(P, A)
-    X[landmarks] = beside(X, (V @ np.linalg.inv(M) + mean_z) @ A)
-    return X
+    return Places(True, shift, -0.5 * V @ A, (V @ np.linalg.inv(M) + mean_z) @ A)
 
 
 class _Equations(NamedTuple):
@@ -275,12 +279,11 @@ class _Equations(NamedTuple):
     variance: float
 
 
-def _reduced(columns: np.ndarray, target: np.ndarray, w: np.ndarray) -> _Equations:
-    """Reduce weighted equations to as many as there are unknowns, by rotations alone."""
-    xp, k = namespace(columns), columns.shape[1]
-    weighted = w[:, None] ** 0.5 * xp.column_stack([columns, target])
-    R = on_host(xp.linalg.qr(weighted)[1])
-    freedom = max(int((w > 0).sum()) - k, 1)
+def _reduced(found: list[tuple[np.ndarray, int]], total: float) -> _Equations:
+    """Reduce the equations of all blocks, whose rows weigh so much, once more."""
+    R = np.linalg.qr(np.concatenate([few for few, _ in found]))[1] / total**0.5
+    k = R.shape[1] - 1
+    freedom = max(sum(n_rows for _, n_rows in found) - k, 1)
     return _Equations(R[:k, :k], R[:k, k], float(R[k, k] ** 2 / freedom))
 
 
@@ -312,45 +315,20 @@ def _linear_part(equations: _Equations, M: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(equations.triangle[:, len(i) :], left, rcond=None)[0][: len(M)]
 
 
-def _placed(
-    X: np.ndarray,
-    R: np.ndarray,
-    landmarks: np.ndarray,
-    weight: np.ndarray,
-    recovery: str,
-    backend: str,
-) -> Map:
+def _placed(rows: ScoreRows, places: Places, recovery: str, backend: str) -> Map:
     """Place each item where its scores fit best, by weighted least squares on squared distances.
 
     The shifts are those that fit the points given. Landmark MDS only uses differences between the
     squared distances of an item; their mean tells how far out it is, and scores of near landmarks
     are better known than those of far ones.
     """
-    missing = _squared_distances(X, X[landmarks]) - R
-    s = (weight * missing).sum(axis=0) / weight.sum(axis=0)
-    kernel = backends.load_for(X, backend).place_items
-    placed = copy(X)
-
-    def place(part: slice) -> None:
-        placed[part] = kernel(X[part], X[landmarks], R[part] + s, weight[part])
-
-    run(place, blocks(len(X), 1 << 12 if isinstance(X, np.ndarray) else 1 << 20))
-    placed[landmarks] = X[landmarks]
-    return _finished(placed, s, R, landmarks, weight, recovery)
+    missing, weight = added(rows.each(shift_sums, places))
+    return _finished(rows, places, missing / weight, recovery, backend)
 
 
 def _finished(
-    X: np.ndarray,
-    s: np.ndarray,
-    R: np.ndarray,
-    landmarks: np.ndarray,
-    weight: np.ndarray,
-    recovery: str,
+    rows: ScoreRows, places: Places, s: np.ndarray, recovery: str, backend: str | None = None
 ) -> Map:
-    error = R + beside(R, s) - _squared_distances(X, X[landmarks])
-    misfit = (weight * error**2).sum() / (weight != 0).sum()
-    return Map(X - X.mean(axis=0), on_host(s), float(misfit), recovery)
-
-
-def _squared_distances(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    return (X**2).sum(axis=1)[:, None] - 2 * X @ Z.T + (Z**2).sum(axis=1)
+    points, misfits, n_known = zip(*rows.each(placed_rows, places, s, backend), strict=True)
+    X = namespace(points[0]).concatenate(points)
+    return Map(X - X.mean(axis=0), s, added(misfits) / sum(n_known), recovery)

@@ -15,18 +15,20 @@ SLOW = 0.9  # contraction that must not go unnoticed
 
 
 def well_mixed(
-    sample: ColumnStore, scores: np.ndarray, noise: Noise
+    sample: ColumnStore, scores: np.ndarray, noise: Noise, n_steps: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Per column, whether items meet opponents at random, by and large, and whether surely.
 
     With fewer comparisons per item than can show it they are taken to, but not surely.
     """
     few = 2 * sample.sizes < SAMPLE / 2 * sample.n_items
-    found = contraction(sample, cast(scores, "float32"), noise)
+    found = contraction(sample, cast(scores, "float32"), noise, n_steps)
     return few | (found < MIXING), ~few & (found < SURELY)
 
 
-def contraction(columns: ColumnStore, theta: np.ndarray, noise: Noise) -> np.ndarray:
+def contraction(
+    columns: ColumnStore, theta: np.ndarray, noise: Noise, n_steps: int | None = None
+) -> np.ndarray:
     """How much of an error a Newton step with the diagonal alone leaves, at worst, per column.
 
     That is the largest eigenvalue but one, by size, of D^-1/2 (D - H) D^-1/2, H the curvature at
@@ -34,14 +36,17 @@ def contraction(columns: ColumnStore, theta: np.ndarray, noise: Noise) -> np.nda
     items fall into groups that hardly meet, or meet only their like: there a small gradient can go
     with a large error.
     """
+    if n_steps is None:
+        n_steps = mixing_steps(columns.n_items, int(columns.sizes.min()))
     xp, coupled = namespace(theta), columns.coupling(theta, noise)
     diagonal = coupled(xp.ones_like(theta))
     root = inverse_of(diagonal) ** 0.5
     # The largest eigenvalue is 1: all scores can move together.
     together = (diagonal * inverse_of(diagonal.sum(axis=1))[:, None]) ** 0.5
-    new, last = together * (random_like(theta) - 0.5), 0.0
+    # The same numbers for each column, whatever others are ranked with it.
+    new, last = together * (random_like(theta[:1]) - 0.5), 0.0
     lengths, products = [], []
-    for _ in range(mixing_steps(columns)):
+    for _ in range(n_steps):
         new -= together * (together * new).sum(axis=1)[:, None]
         length = (new**2).sum(axis=1)[:, None] ** 0.5
         v = new * inverse_of(length)
@@ -64,14 +69,14 @@ def _largest_eigenvalue(diagonal: np.ndarray, beside_it: np.ndarray) -> np.ndarr
     return np.abs(np.linalg.eigvalsh(matrices)).max(axis=1)
 
 
-def mixing_steps(columns: ColumnStore) -> int:
-    """How many passes over a sample show whether it mixes its items."""
+def mixing_steps(n_items: int, fewest: int) -> int:
+    """How many passes over a sample show whether columns of so many comparisons mix their items."""
     # With k random opponents, the other eigenvalues are below 2 / sqrt(k). What is slow is about
     # 1 / sqrt(n) of the random error to begin with, and outgrows them by the factor of Chebyshev's
     # polynomials in every step.
-    per_item = np.clip(2 * columns.sizes.min() / columns.n_items, SAMPLE / 2, SAMPLE)
+    per_item = np.clip(2 * fewest / n_items, SAMPLE / 2, SAMPLE)
     growth = np.arccosh(SLOW * per_item**0.5 / 2)
-    return int(np.ceil((np.log(columns.n_items) / 2 + 3.5) / growth))
+    return int(np.ceil((np.log(n_items) / 2 + 3.5) / growth))
 
 
 class StepCheck(NamedTuple):

@@ -71,6 +71,11 @@ class Scores:
     n_passes: float
     n_triplets: np.ndarray
 
+    @property
+    def compared_by_item(self) -> np.ndarray:
+        """How often each item was compared, over all columns: (n_items,)."""
+        return on_host(self.n_compared.sum(axis=1))
+
     def on_host(self) -> "Scores":
         """Return the same in arrays of NumPy."""
         return replace(
@@ -89,6 +94,7 @@ def rank_columns(
     regularization: float | str = "auto",
     tol: float = 2e-2,
     max_passes: int = 200,
+    fewest: int | None = None,
 ) -> Scores:
     """Scores of every column by maximum likelihood.
 
@@ -108,6 +114,8 @@ def rank_columns(
         near the maximum, and in every single direction otherwise.
     max_passes : int
         Where a column has not converged after as many passes, it is reported.
+    fewest : int, optional
+        Comparisons of the shortest column, where others are ranked elsewhere.
 
     Returns
     -------
@@ -126,9 +134,10 @@ def rank_columns(
     gradients = passes.gradient(dict(enumerate(scores)))
 
     # A sample tells whether opponents are met at random.
-    mixed, surely = well_mixed(sample, first, noise)
+    steps = mixing_steps(columns.n_items, int(columns.sizes.min()) if fewest is None else fewest)
+    mixed, surely = well_mixed(sample, first, noise, steps)
     ridge, n_compared = _ridge(regularization, fields, mixed), on_host((compared > 0).sum(axis=1))
-    n_samples = mixing_steps(sample) + 1
+    n_samples = steps + 1
 
     # Where they are, and first scores are near the maximum, the mean field tells the curvature, and
     # a small gradient means a small error. There a Newton step with the diagonal alone may be
@@ -140,10 +149,11 @@ def rank_columns(
         expected = compared * mean
         change, decrement = _diagonal_steps(scores, gradients, expected, ridge, batches)
         trusted &= decrement <= NEAR * n_compared
-        if 2 * columns.sizes.sum() >= MANY * columns.n_items * len(columns):
+        many = 2 * columns.sizes >= MANY * columns.n_items
+        if (trusted & many).any():
             check = StepCheck.of(sample, noise, first, mean, columns)
             left = run(lambda batch: check.decrement_left(batch, change[batch]), batches)
-            enough = trusted & (np.concatenate(left) <= tol * n_compared)
+            enough = trusted & many & (np.concatenate(left) <= tol * n_compared)
             n_samples += 3
             at = beside(scores, np.flatnonzero(enough))
             scores[at] = _centred(scores[at] + change[at], ranked[at])

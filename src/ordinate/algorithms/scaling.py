@@ -61,8 +61,8 @@ def principal_axes(points: np.ndarray) -> np.ndarray:
     return X * (1 - 2 * cast(X[furthest, np.arange(X.shape[1])] < 0, "int64"))
 
 
-def landmark_mds(E: np.ndarray, F: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    """Place landmarks by their distances E, and other points by their distances F to them.
+def landmark_mds(E: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Place landmarks by their distances E, and say where other points are by theirs.
 
     With Z the landmarks by classical MDS and e the mean row of E, a point with distances f to the
     landmarks is at ``-Z^+ (f - e) / 2``, Z^+ the pseudo-inverse (de Silva and Tenenbaum, 2004).
@@ -70,19 +70,20 @@ def landmark_mds(E: np.ndarray, F: np.ndarray, n_components: int) -> tuple[np.nd
     Parameters
     ----------
     E : ndarray, shape (l, l)
-    F : ndarray, shape (m, l)
     n_components : int
 
     Returns
     -------
     landmarks : ndarray, shape (l, n_components)
-    points : ndarray, shape (m, n_components)
+    e : ndarray, shape (l,)
+    turn : ndarray, shape (l, n_components)
+        Points are at ``(f - e) @ turn``.
     """
     Z, values = classical_mds(E, n_components)
     # Z^+ = Z' / eigenvalue in each direction; directions that noise has swallowed stay 0.
     usable = values > 1e-12 * max(values[0], 0)
     inverse = np.where(usable, 1 / np.where(usable, values, 1), 0)
-    return Z, -0.5 * (F - beside(F, E.mean(axis=0))) @ beside(F, Z * inverse)
+    return Z, E.mean(axis=0), -0.5 * Z * inverse
 
 
 def project_edm(A: np.ndarray, *, tol: float = 1e-13, max_iter: int = 100) -> np.ndarray:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ordinate.files.readers import ReadError
 
+OFTEN = 10  # seconds between lines that say what is being done
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 
 File = Annotated[
@@ -89,6 +90,12 @@ TableName = Annotated[
 MemoryLimit = Annotated[
     str | None,
     typer.Option(help="Memory limit, as in 4GiB; by default half of what is free."),
+]
+ClusterAt = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", help="Dask's scheduler, as in tcp://host:8786, or local:4 for workers here."
+    ),
 ]
 
 
@@ -277,7 +284,7 @@ class Stages:
         self.seconds: dict[str, float] = {}
         self._quiet = quiet
         self._name = ""
-        self._began = time.perf_counter()
+        self._began = self._noted = time.perf_counter()
 
     def begin(self, name: str) -> None:
         """End the stage at hand and begin the next."""
@@ -288,6 +295,13 @@ class Stages:
     def step(self, what: str) -> None:
         """Begin a step of the stage at hand."""
         self._show(what and f"{self._name}: {what}")
+
+    def note(self, what: str) -> None:
+        """Say what is being done, but not too often."""
+        now = time.perf_counter()
+        if now - self._noted >= OFTEN:
+            self._noted = now
+            self._show(f"{self._name}: {what}")
 
     def end(self) -> None:
         """End the stage at hand."""
@@ -316,6 +330,10 @@ class StagesOnBar(Stages):
         """Make the bar longer."""
         self._total += n_steps
         self._bar.update(self._task, total=self._total)
+
+    def note(self, what: str) -> None:
+        """Say what is being done."""
+        self._bar.update(self._task, description=f"{self._name}: {what}")
 
     def _show(self, text: str) -> None:
         # What begins is not yet done, and what began before is.
@@ -351,6 +369,20 @@ def _bar() -> "Progress":
         transient=True,
         speed_estimate_period=math.inf,  # steps may take minutes, and all of them tell how long
     )
+
+
+@contextmanager
+def cluster(where: str | None, quiet: bool) -> Iterator[Any]:
+    """Yield a client of the cluster that was named, and say who is there; None if none was."""
+    if where is None:
+        yield None
+        return
+    from ordinate._base.cluster import Cluster, connected
+
+    with connected(where) as client:
+        n_workers = Cluster(client).n_workers
+        say(f"{n_workers:,} workers; {client.dashboard_link} shows what they do", quiet)
+        yield client
 
 
 def pairs(option: str, text: str, example: str) -> list[tuple[str, str]]:

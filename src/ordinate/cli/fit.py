@@ -115,6 +115,7 @@ def fit(
         ),
     ] = False,
     memory_limit: shell.MemoryLimit = None,
+    cluster: shell.ClusterAt = None,
     seed: shell.Seed = 0,
     defuse: shell.Defuse = False,
     force: shell.Force = False,
@@ -139,6 +140,7 @@ def fit(
     ordinate fit participants/
     ordinate fit answers.csv --exclude-chance --weigh-participants
     unzip -p study.zip answers.csv | ordinate fit - -o study-map
+    ordinate fit big/ --method loe --cluster tcp://host:8786
     ```
     """
     check_method(method)
@@ -156,12 +158,16 @@ def fit(
     more = FurtherOptions.of(locals())
     with (
         compiling,
+        shell.cluster(cluster, quiet) as client,
         shell.stages(
             AROUND + more.n_stages + exclude_chance + individual_differences, quiet
         ) as stages,
     ):
         stages.begin("reading")
-        source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
+        if client is None:
+            source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
+        else:
+            source = open_on_workers(file, options, client)
         triplets = source.triplets
         named = [str(label) for label in triplets.items]
         appearance = find_appearance(named, images, items, colour, name, quiet=quiet)
@@ -264,6 +270,29 @@ def read_and_check(file: Path, options: ReadingOptions, dimensions: int | None) 
     return Checked(triplets, False, source.notes, found, summary, origin, source.groups)
 
 
+def open_on_workers(file: Path, options: ReadingOptions, client: Any) -> Checked:
+    """Open what the workers of a cluster are to read."""
+    from ordinate.data.advice import Problem
+    from ordinate.data.summary import Brief
+    from ordinate.files.ondisk import open_triplets
+    from ordinate.files.readers import refuse_options
+
+    refuse_options("workers read the columns anchor, near and far as they are", options.reading())
+    url = re.sub(r"^(\w{2,}):/+", r"\1://", str(file))  # a path has one slash
+    stored = open_triplets(url, client=client, memory_limit=options.memory_limit)
+    origin = {
+        "file": url,
+        "sha256": "",
+        "layout": "cluster",
+        "rows": len(stored),
+        "rows used": len(stored),
+    }
+    note = "on a cluster: no answers were held out, and the data check was left out"
+    unchecked = Problem("note", "the data were not checked", "they are on a cluster")
+    brief = Brief(len(stored), stored.n_items)
+    return Checked(stored, True, [note], [unchecked], brief, origin)
+
+
 def analysed(
     source: Checked, estimator: Any, folds: int | None, seed: int, tell: Callable[[str], None]
 ) -> Any:
@@ -276,8 +305,8 @@ def analysed(
         )
     if folds:
         raise shell.CommandError(
-            f"no answers can be held out of {source.triplets.path.name}, which is larger than "
-            "memory: leave --folds out, or raise --memory-limit",
+            f"no answers can be held out of {source.triplets.path.name}, which is not in memory: "
+            "leave --folds out, or take less data or more memory",
             shell.WRONG_USE,
         )
     return analysis.analyse_stored(estimator, source.triplets, tell=tell)

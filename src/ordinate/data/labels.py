@@ -41,8 +41,7 @@ def encode(
         raise ValueError(f"columns must have equal lengths; got {lengths}")
     distinct = {name: _distinct(name, column) for name, column in columns.items()}
     if labels is None:
-        occurring = dict.fromkeys(value for values, _ in distinct.values() for value in values)
-        all_labels = label_array(_sorted(list(occurring)))
+        all_labels = sorted_labels([values for values, _ in distinct.values()])
     else:
         all_labels = label_array(labels)
     id_of = {label: i for i, label in enumerate(all_labels.tolist())}
@@ -58,6 +57,17 @@ def encode(
                 f"given ({unknown.sum():,} such rows)"
             )
     return codes, all_labels
+
+
+def labels_in(columns: Mapping[str, Any]) -> list:
+    """Return the labels that occur in columns, each once."""
+    found = (_distinct(name, _as_column(name, column))[0] for name, column in columns.items())
+    return list(dict.fromkeys(value for values in found for value in values))
+
+
+def sorted_labels(found: Iterable[Iterable[Hashable]]) -> np.ndarray:
+    """Return labels from several places, each once and sorted, if they can be."""
+    return label_array(_sorted(list(dict.fromkeys(value for values in found for value in values))))
 
 
 def label_array(labels: Iterable[Hashable]) -> np.ndarray:

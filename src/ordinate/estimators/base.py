@@ -24,6 +24,7 @@ from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
 from ordinate.evaluation.uncertainty import UncertainMap
+from ordinate.files.cluster import PartitionedTriplets
 from ordinate.files.inputs import answered, open_source, over_labels
 from ordinate.files.ondisk import TripletFile
 from ordinate.kernels.losses import Loss
@@ -122,18 +123,24 @@ class Embedder(UncertainMap, ScikitEstimator):
         stored = source.triplets
         if isinstance(stored, Triplets):
             return stored
+        on_cluster = isinstance(stored, PartitionedTriplets)
+        if on_cluster and not self._streams:
+            raise ValueError(
+                f"{type(self).__name__} needs all triplets at once, and these are on a cluster: "
+                f"take one that does not, as {', '.join(_streaming())}"
+            )
         if not (stored.fits or self._streams):
             raise MemoryError(
                 f"{stored.path} is too large for the memory limit of "
                 f"{in_words(stored.memory_limit)}, and {type(self).__name__} reads it whole: raise "
                 f"the limit, or use one that streams: {', '.join(_streaming())}"
             )
-        where = "read into memory" if stored.fits else "streamed"
+        where = "read into memory" if stored.fits else "on a cluster" if on_cluster else "streamed"
         self._say(
             f"{stored.path}: {len(stored):,} rows, {where}; the memory limit is "
             f"{in_words(stored.memory_limit)}"
         )
-        if where != "streamed":
+        if stored.fits:
             return stored.load()
         if self._by_anchor and not stored.is_grouped:
             self._say(

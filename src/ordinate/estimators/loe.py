@@ -9,15 +9,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_choice, check_regularization
+from ordinate._base.memory import in_words, memory_size
 from ordinate._base.messages import some
 from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
+from ordinate.algorithms.landmark_cluster import ClusterScores
 from ordinate.algorithms.landmark_covariance import landmark_covariances
+from ordinate.algorithms.ranking import Scores
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.placing import MadeBy, PlacingEmbedder
 from ordinate.estimators.uncertain import UncertainEmbedder
+from ordinate.files.cluster import PartitionedTriplets
 from ordinate.kernels import losses
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
@@ -97,6 +101,7 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
     """
 
     _by_anchor = True
+    _scores: Scores | ClusterScores | None = None
 
     def __init__(
         self,
@@ -146,7 +151,8 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             triplets, n_components, self.landmarks, backend=self.backend
         )
         self._say(f"{len(self.landmarks_)} landmarks among {triplets.n_items:,} items")
-        self._check_memory(triplets, WORKING * triplets.n_items * len(self.landmarks_))
+        if not isinstance(triplets, PartitionedTriplets):  # whose scores are not here
+            self._check_memory(triplets, WORKING * triplets.n_items * len(self.landmarks_))
         found, scores = loe(
             triplets,
             self.landmarks_,
@@ -158,11 +164,8 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             device=self.device_,
         )
         self.embedding_ = on_host(principal_axes(found.points))
-        scores = scores.on_host()
-        self.scores_ = scores.scores
-        self.scores_[self.landmarks_, range(len(self.landmarks_))] = -found.shifts
         self.shifts_ = found.shifts
-        self.score_details_ = scores
+        self._scores = scores if isinstance(scores, ClusterScores) else self._brought(scores)
         self.misfit_ = found.misfit
         self.recovery_ = found.recovery
         self.n_passes_ = scores.n_passes
@@ -177,6 +180,41 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
             self._data = None  # and with it a copy by anchor, which may be as large as the file
         return self
 
+    def _brought(self, scores: Scores | ClusterScores) -> Scores:
+        """Bring scores here from where they were computed, and give landmarks one of their own."""
+        if isinstance(scores, ClusterScores):
+            needed, allowed = (
+                24 * self.embedding_.shape[0] * len(self.landmarks_),
+                memory_size(None),
+            )
+            if needed > allowed:
+                raise MemoryError(
+                    f"the scores on the cluster take {in_words(needed)}, more than half of the "
+                    "memory that is free here"
+                )
+        here = scores.on_host()
+        here.scores[self.landmarks_, range(len(self.landmarks_))] = -self.shifts_
+        return here
+
+    @property
+    def score_details_(self) -> Scores:
+        """What is known about the scores; those on a cluster come here when first asked for."""
+        if self._scores is None:
+            raise AttributeError("scores are not saved with a model: fit it again")
+        if isinstance(self._scores, ClusterScores):
+            self._scores = self._brought(self._scores)
+        return self._scores
+
+    @property
+    def scores_(self) -> np.ndarray:
+        """The scores of all items in all columns."""
+        return self.score_details_.scores
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: scores on a cluster stay there."""
+        state = super().__getstate__()
+        return state | {"_scores": None} if isinstance(self._scores, ClusterScores) else state
+
     def _settled(self) -> Embedder:
         # Landmarks are part of how questions were asked, and not to be chosen again by other
         # answers: maps would differ by what was chosen.
@@ -184,7 +222,7 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
 
     @property
     def _can_tell(self) -> bool:
-        return hasattr(self, "score_details_")
+        return self._scores is not None
 
     def _covariances(self, by: str) -> np.ndarray:
         return landmark_covariances(
@@ -227,7 +265,8 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
 
     def _warn(self, triplets: Any) -> None:
         """Say what was left out or went wrong."""
-        scores = self.score_details_
+        assert self._scores is not None
+        scores, by_item = self._scores, self._scores.compared_by_item
         unused = len(triplets) - self.n_triplets_used_
         if unused:
             warnings.warn(
@@ -236,7 +275,7 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
                 UserWarning,
                 stacklevel=3,
             )
-        unseen = scores.n_compared.sum(axis=1) == 0
+        unseen = by_item == 0
         unseen[self.landmarks_] = False
         if unseen.any():
             self.embedding_[unseen] = np.nan
@@ -246,7 +285,7 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
                 UserWarning,
                 stacklevel=3,
             )
-        each = float(scores.n_compared.sum()) / 2 / self.n_triplets_used_
+        each = float(by_item.sum()) / 2 / self.n_triplets_used_
         if each < LIGHT:
             warnings.warn(
                 f"the weights of the triplets have a mean of {each:.2g}: LOE takes weights for "

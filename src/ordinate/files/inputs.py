@@ -17,6 +17,7 @@ from ordinate._base.messages import Message, Option, some
 from ordinate.data.columns import is_table, source_words
 from ordinate.data.labels import label_array, places
 from ordinate.data.triplets import Triplets, table_of
+from ordinate.files.cluster import PartitionedTriplets, is_collection, of_collection
 from ordinate.files.formats.blocks import Blocks, open_blocks
 from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
@@ -59,7 +60,7 @@ class Source(NamedTuple):
     notes : list of str
         What was dropped or left unread, how much of it and why.
     read_sha256 : str
-        Of what was read; empty for what stays in a file.
+        Of what was read; empty for what stays in a file, or on a cluster.
     groups : ndarray, shape (m,), or None
         The group of each triplet, if a column of groups was asked for.
     """
@@ -88,7 +89,7 @@ class Source(NamedTuple):
     def sha256(self) -> str:
         """Of what was read; a file that is not yet read is, and must not have been changed."""
         found = self.triplets
-        if isinstance(found, Triplets):
+        if isinstance(found, (Triplets, PartitionedTriplets)):
             return self.read_sha256
         return sha256_of(found.path, found.source)
 
@@ -122,6 +123,7 @@ def open_source(
     Parameters
     ----------
     data : Triplets, array-like of int (m, 3), DataFrame, Arrow table, TripletFile, or path
+        Arrays and dataframes of Dask stay on the cluster of the current client.
     n_items : int, optional
         The number of items, if some may occur in no row. Integers in tables and files are then
         ids ``0..n_items-1``.
@@ -151,6 +153,8 @@ def open_source(
             raise _too_large(source, limit, working)
         return source
     refuse_options("these triplets are no file", reading)
+    if is_collection(data):
+        data = of_collection(data, n_items=n_items, memory_limit=memory_limit)
     if isinstance(data, TripletFile):
         if n_items not in (None, data.n_items):
             raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
@@ -184,7 +188,8 @@ def as_triplets(data: Any, *, n_items: int | None = None) -> Triplets:
 
 def over_labels(data: Any, items: np.ndarray) -> Triplets:
     """Return triplets over these items, in this order; what has no labels of its own holds ids."""
-    if not (isinstance(data, (Triplets, TripletFile, str, os.PathLike)) or is_table(data)):
+    known = isinstance(data, (Triplets, TripletFile, str, os.PathLike))
+    if not (known or is_table(data) or is_collection(data)):
         return Triplets(data, items=items)
     triplets = as_triplets(data)
     if np.array_equal(triplets.items, items):
@@ -208,11 +213,12 @@ def answered(X: Any, triplets: Any, y: Any) -> Any:
     """
     if y is None:
         return triplets
-    if isinstance(X, (str, os.PathLike, TripletFile)):
+    if isinstance(X, (str, os.PathLike, TripletFile)) or is_collection(X):
         raise ValueError(
-            "y goes with rows in memory, and X is a file, whose rows may be dropped or sorted as "
-            "they are read: leave y out if the file says what was nearer, or read it first, with "
-            "ordinate.readers.read(path).triplets, and give y for the rows that came out"
+            "y goes with rows in memory, and X is a file or on a cluster, whose rows may be "
+            "dropped or sorted as they are read: leave y out if the file says what was nearer, or "
+            "read it first, with ordinate.readers.read(path).triplets, and give y for the "
+            "rows that came out"
         )
     return triplets.answered(y)
 

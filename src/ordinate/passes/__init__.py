@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.memory import in_words
+from ordinate._base.messages import Message, Option
 from ordinate.data.triplets import Triplets
+from ordinate.files.cluster import PartitionedTriplets
 from ordinate.passes import device as device_module
+from ordinate.passes.cluster import ClusterColumns, ClusterTriplets
 from ordinate.passes.columns import MemoryColumns
 from ordinate.passes.contract import ColumnStore, TripletStore
 from ordinate.passes.device import DeviceColumns, DeviceTriplets
@@ -22,6 +25,8 @@ from ordinate.passes.triplets import NO_WEIGHT, MemoryTriplets
 
 __all__ = [
     "NO_WEIGHT",
+    "ClusterColumns",
+    "ClusterTriplets",
     "ColumnStore",
     "DeviceColumns",
     "DeviceTriplets",
@@ -44,13 +49,16 @@ def store_of(
     precision: str = "double",
     by: str = "row",
 ) -> TripletStore:
-    """Return the store of all triplets: in memory for a table, streamed for a file, or on a device.
+    """Return the store of all triplets: in memory for a table, streamed for a file, or elsewhere.
 
     What does not fit on a device is sent there anew for every pass. ``precision`` is that of terms
     on a device. ``by`` is what gradients are added up by for their outer products: "row", or, if
     the triplets are a table, "answer" or "participant".
     """
     host: MemoryTriplets | StreamedTriplets
+    if isinstance(triplets, PartitionedTriplets):
+        refuse_device(device)
+        return ClusterTriplets(triplets, backend)
     if isinstance(triplets, Triplets):
         host = MemoryTriplets.from_triplets(triplets, backend, by)
     else:
@@ -66,6 +74,9 @@ def columns_of(
     triplets: Any, landmarks: np.ndarray, backend: str = "auto", device: str = "cpu"
 ) -> ColumnStore:
     """Return the columns of landmarks, where :func:`store_of` would put the triplets."""
+    if isinstance(triplets, PartitionedTriplets):
+        refuse_device(device)
+        return ClusterColumns(triplets, landmarks, backend)
     host: MemoryColumns | StreamedColumns
     if isinstance(triplets, Triplets):
         host = MemoryColumns.from_triplets(triplets, landmarks, backend)
@@ -90,3 +101,15 @@ def _fits(device: str, n_bytes: int) -> bool:
         stacklevel=2,
     )
     return False
+
+
+def refuse_device(device: str) -> None:
+    """Raise if triplets on a cluster are to go to a device."""
+    if device != "cpu":
+        raise ValueError(
+            Message(
+                "triplets on a cluster are summed by the processors of its workers, and ",
+                Option("device", device),
+                " was asked for: leave that out",
+            )
+        )

@@ -1,17 +1,18 @@
-"""Adding up what kernels return."""
+"""Adding up what kernels return, in the one tree of :mod:`ordinate._base.trees`."""
 
 import operator
 from collections.abc import Iterable
-from functools import reduce
 from typing import Any
+
+from ordinate._base.trees import in_tree
 
 
 def added(sums: Iterable[Any]) -> Any:
-    """Add up numbers, arrays, or tuples of them, from the first to the last.
+    """Add up numbers, arrays, or tuples of them.
 
-    Arrays are added into the first, which nobody else must hold.
+    Arrays are added into others, which nobody else must hold.
     """
-    return reduce(_add, sums)
+    return in_tree(_add, sums)
 
 
 def added_by_parts(sums: Iterable[tuple[bool, Any]]) -> Any:
@@ -19,12 +20,23 @@ def added_by_parts(sums: Iterable[tuple[bool, Any]]) -> Any:
 
     So a part that is read in blocks is one term of the sum, as it is where it lies in memory.
     """
-    total = part = None
+    return added(_parts(sums))
+
+
+def _parts(sums: Iterable[tuple[bool, Any]]) -> Iterable[Any]:
+    part = None
     for last, block in sums:
         part = block if part is None else _add(part, block)
         if last:
-            total, part = part if total is None else _add(total, part), None
-    return total
+            yield part
+            part = None
+
+
+def total_of(total: Any, more: Any) -> Any:
+    """Return the sum of two terms, which stay as they are."""
+    if isinstance(total, tuple):
+        return tuple(map(total_of, total, more))
+    return total + more
 
 
 def _add(total: Any, more: Any) -> Any:

@@ -39,7 +39,11 @@ PathLike = str | os.PathLike
 
 
 def open_triplets(
-    path: PathLike, *, n_items: int | None = None, memory_limit: int | str | None = None
+    path: PathLike,
+    *,
+    n_items: int | None = None,
+    memory_limit: int | str | None = None,
+    client: Any = None,
 ) -> TripletFile:
     """Open a file of triplets without reading it into memory.
 
@@ -54,6 +58,9 @@ def open_triplets(
         Number of items: the file then holds ids from 0, some of which may occur in no row.
     memory_limit : int or str, optional
         Memory that a fit may use: bytes, or text such as "4GiB". By default half of what is free.
+    client : distributed.Client, optional
+        Of a cluster of Dask, whose workers read the fast layout, or a folder of Parquet files with
+        the columns anchor, near and far, and run the passes. See docs/cluster.md.
 
     Returns
     -------
@@ -70,6 +77,10 @@ def open_triplets(
     GroupedTriplets(1,000 rows, 50 items)
     >>> folder.cleanup()
     """
+    if client is not None:
+        from ordinate.files.cluster import open_on_cluster
+
+        return open_on_cluster(os.fspath(path), client, n_items, memory_limit)
     # The readers know the fast layout, too.
     from ordinate.files.inputs import open_in_blocks
     from ordinate.files.streaming import refuse_small_limit

@@ -343,7 +343,12 @@ class GroupedTriplets(TripletFile):
         rows = self.buffers.take(len(pairs), 3, self.block_rows)
         rows[:, 1:] = pairs
         self.buffers.give(pairs)
-        first, last = np.searchsorted(self.starts, [cut.start, cut.stop - 1], side="right")
-        bounds = np.clip(self.starts[first - 1 : last + 1], cut.start, cut.stop)
-        rows[:, 0] = np.repeat(np.arange(first - 1, last, dtype=np.uint32), np.diff(bounds))
+        rows[:, 0] = anchors_between(self.starts, cut.start, cut.stop)
         return Block(cut.start, rows, found, ends_part)
+
+
+def anchors_between(starts: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Anchors of rows in order, where those of each anchor start."""
+    first, last = np.searchsorted(starts, [start, stop - 1], side="right")
+    bounds = np.clip(starts[first - 1 : last + 1], start, stop)
+    return np.repeat(np.arange(first - 1, last, dtype=np.uint32), np.diff(bounds))
