@@ -1,5 +1,6 @@
 """The command ``fit``: from raw file to labelled coordinates, figure and report."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
