@@ -251,7 +251,7 @@ def test_remedies_can_be_pasted(run):
 
 def test_debug_shows_the_traceback(run, answers):
     runner = CliRunner()
-    result = runner.invoke(app, ["fit", str(answers), "--method", "x", "-o", "out", "--debug"])
+    result = runner.invoke(app, ["fit", str(answers), "--layout", "x", "-o", "out", "--debug"])
     assert isinstance(result.exception, ValueError)
 
 
