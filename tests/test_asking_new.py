@@ -124,6 +124,15 @@ def test_several_new_items_share_the_budget(model):
     assert (asked.source == "random").sum() == 10
 
 
+def test_no_question_about_a_new_item_occurs_twice():
+    model = STE(random_state=0).fit(sample_triplets(sample_points(5, random_state=0), 200))
+    asked = asking.choose_questions(
+        model, 20, new=[5, 6], random_share=0.5, repeats=0, checks=0, random_state=0
+    )
+    assert len({(row[0], *sorted(row[1:])) for row in asked.rows.tolist()}) == 20
+    assert np.bincount(asked.rows[:, 0])[5:].tolist() == [10, 10]
+
+
 def test_answers_about_other_items_do_not_matter(model, truth):
     rng = np.random.default_rng(0)
     about = answered(

@@ -50,17 +50,22 @@ def questions_about_new(
     points, loss = model.embedding_[placed], model._loss(model.embedding_.shape[1])
     refuse_more_than(len(labels) * (len(placed) * (len(placed) - 1) // 2), n_questions)
     known = {} if answers is None else _placed_so_far(model, answers, placed)
-    parts = []
+    parts, sources = [], []
     ids = len(model.items_) + np.arange(len(labels))
-    for item, label, size in zip(ids, labels, _shared(n_questions, len(labels)), strict=True):
+    shares = (_shared(total, len(labels)) for total in (n_questions - n_random, n_random))
+    for item, label, n_best, n_drawn in zip(ids, labels, *shares, strict=True):
         rows, place = known.get(label, (None, None))
-        pairs = placed[halving_questions(points, loss, size, rng, rows=rows, placed=place)]
-        parts.append(np.column_stack([np.full(size, item), pairs]))
-    rows = np.concatenate(parts)
-    drawn = rng.permutation(len(rows)) < n_random
-    for row in np.flatnonzero(drawn):
-        rows[row, 1:] = rng.choice(placed, 2, replace=False)
-    return rows, np.where(drawn, "random", "active"), np.append(placed, ids)
+        best = halving_questions(points, loss, n_best, rng, rows=rows, placed=place)
+        # Of so many different pairs, enough are not among the best.
+        others = _pairs(len(points), n_best + n_drawn, rng)
+        code = np.sort(best, axis=1) @ [len(points), 1]
+        others = others[~np.isin(others @ [len(points), 1], code)][:n_drawn]
+        pairs = placed[np.concatenate([best, rng.permuted(others, axis=1)])]
+        parts.append(np.column_stack([np.full(len(pairs), item), pairs]))
+        sources += ["active"] * n_best + ["random"] * n_drawn
+    order = rng.permutation(n_questions)
+    rows, source = np.concatenate(parts)[order], np.array(sources)[order]
+    return rows, source, np.append(placed, ids)
 
 
 def refuse_beside(what: str, **others: Any) -> None:

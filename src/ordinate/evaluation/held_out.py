@@ -146,7 +146,8 @@ def hold_out(
     fair = known & drawn if drawn is not None and (known & drawn).any() else known
     likelihood, curve = None, None
     if given is not None:
-        likelihood, curve = judge_probabilities(given[fair], triplets[fair])
+        told = fair & np.isfinite(given)
+        likelihood, curve = judge_probabilities(given[told], triplets[told])
 
     def of_sound_answers() -> Accuracy:
         progress.expect(1 + n_steps - plan.n_fits)
