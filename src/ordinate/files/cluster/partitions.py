@@ -236,6 +236,8 @@ def by_landmark(part: Rows, landmarks: np.ndarray, n_items: int) -> ByLandmark:
     rows = part.rows[mine]
     rows[:, 0] = anchor[mine]
     weights = (part.weight[mine],) if len(part.weight) else ()
+    if not len(rows):
+        return ByLandmark(Rows.of(rows[:, 1:], *weights), np.zeros(len(landmarks) + 1, np.int64))
     rows, starts, columns = group_by_anchor(
         rows.view(np.int32), len(landmarks), backends.load(), weights
     )
