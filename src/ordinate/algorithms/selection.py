@@ -8,7 +8,7 @@ standard error, the one that is right most often is chosen.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -180,19 +180,16 @@ def _along_ridges(part: Part, power: float, slope: float, nearby: int) -> dict[i
     while wanted:
         place = wanted.pop()
         maker = Maker(power, slope, RIDGES[place] * unit)
-        beside = min(found, key=lambda known: abs(known - place), default=None)
-        begin = (start, maker.loss) if beside is None else _goes_on(found[beside])
-        points = fit_map(part, maker, begin[0])
-        response = fit_response([(part.judging, points)], begin[1])
+        points, known = start, cast(Loss | Response, maker.loss)
+        if found:
+            neighbour = found[min(found, key=lambda other: abs(other - place))]
+            points, known = neighbour.maps[0], neighbour.response
+        points = fit_map(part, maker, points)
+        response = fit_response([(part.judging, points)], known)
         found[place] = Judged(maker, [points], response)
-        best = min(found, key=lambda known: _value(found[known]))
+        best = min(found, key=lambda other: _value(found[other]))
         wanted = [p for p in (best - 1, best + 1) if p in range(len(RIDGES)) and p not in found]
     return found
-
-
-def _goes_on(judged: Judged) -> tuple[np.ndarray, Response]:
-    """Where to begin with a similar maker, on the first part."""
-    return judged.maps[0], judged.response
 
 
 def at_best_scale(part: Part, loss: Loss) -> np.ndarray:
