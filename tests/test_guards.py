@@ -146,6 +146,43 @@ def test_bad_steps_are_not_taken_and_not_the_end(kind):
     assert spoilt.history[-1] == pytest.approx(sound.history[-1], rel=1e-5)
 
 
+class Kinked(MemoryTriplets):
+    """The slope promises much, and from some call on any step brings next to nothing."""
+
+    n_calls, caught = 0, range(20, 10**6)
+
+    def loss(self, points, loss):
+        """Return the value and the gradient."""
+        self.n_calls += 1
+        value, gradient = super().loss(points, loss)
+        if self.n_calls == self.caught.start:
+            self.value = value
+        if self.n_calls in self.caught:
+            return self.value - 1e-6 * (self.n_calls - self.caught.start), gradient
+        return value, gradient
+
+
+def test_a_descent_that_is_caught_in_a_kink_is_given_up():
+    """Tiny steps that fall by a hair each would go on until the last of 500."""
+    triplets = sample_triplets(sample_points(20, random_state=0), 2000, random_state=0)
+    start = np.random.default_rng(0).normal(size=(20, 2))
+    store = Kinked.from_triplets(triplets)
+    found = minimise(store, losses.get("gnmds"), start)
+    assert not found.converged
+    assert found.n_iter < 50
+
+
+def test_a_descent_that_leaves_a_kink_goes_on():
+    triplets = sample_triplets(sample_points(20, random_state=0), 2000, random_state=0)
+    start = np.random.default_rng(0).normal(size=(20, 2))
+    sound = minimise(MemoryTriplets.from_triplets(triplets), losses.get("gnmds"), start)
+    store = Kinked.from_triplets(triplets)
+    store.caught = range(20, 100)
+    found = minimise(store, losses.get("gnmds"), start)
+    assert store.n_calls > store.caught.stop
+    assert found.history[-1] == pytest.approx(sound.history[-1], rel=1e-3)
+
+
 def test_answers_that_any_map_can_explain_end_the_fit():
     """Without noise the map grows and the loss vanishes, until nothing but zeros are divided."""
     triplets = sample_triplets(

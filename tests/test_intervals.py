@@ -107,6 +107,21 @@ def test_ends_are_where_the_value_has_risen_enough(end, side):
     assert _end(rise, 1.0, side * 0.1, 1.0 + side * 0.5 * end, 2.0) is None
 
 
+@pytest.mark.parametrize("side", [-1, 1])
+def test_an_interval_ends_soon_where_the_value_jumps(side):
+    """There a map leaves one optimum for another; the interval holds the jump."""
+    asked = []
+
+    def rise(number):
+        asked.append(number)
+        away = abs(number - 1.0)
+        return away**2 if away < 1.31 else 30.0
+
+    found = _end(rise, 1.0, side * 0.1, 1.0 + side * 9, 2.0)
+    assert 1.31 <= abs(found - 1.0) < 1.31 / 0.95
+    assert len(asked) <= 12
+
+
 def test_a_lower_minimum_that_turns_up_is_begun_from_anew(monkeypatch):
     """The first minimum is a sham: intervals are those from the true one all the same."""
     noise = Power(power=0.5, slope=1.0, lapse=0.1)

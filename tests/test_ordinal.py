@@ -59,6 +59,28 @@ def test_the_response_is_that_of_all_maps_together():
     assert LAPSES[0] <= both.lapse <= LAPSES[1]
 
 
+def test_a_response_begins_where_that_of_a_similar_map_ended():
+    """The sizes of maps differ, and what answers follow differs little."""
+    points, triplets = answers(Power(power=0.5, slope=1.0, lapse=0.1))
+    store = store_of(triplets)
+    known = fit_response([(store, points)], power_family(1.0, 1.0, 0.0))
+    before = store.n_passes
+    again = fit_response([(store, 7 * points)], known)
+    assert store.n_passes - before <= 5
+    assert again.scale == pytest.approx(known.scale / 7, rel=1e-3)
+    assert again.value == pytest.approx(known.value, abs=1e-7)
+    assert again.spread == pytest.approx(known.spread, rel=1e-2)
+
+
+def test_a_response_ends_at_the_same_likelihood_wherever_it_begins():
+    """Scale, power and slope do much the same: a search over these alone stops on the way."""
+    points, triplets = answers(Power(power=0.5, slope=1.0, lapse=0.05), m=20_000)
+    seen = [(store_of(triplets), points)]
+    begun = [(1.0, 1.0), (0.5, 0.03), (0.0, 2.5), (0.25, 0.3)]
+    ended = [fit_response(seen, power_family(*shape, 0.02)).value for shape in begun]
+    assert max(ended) - min(ended) < 2e-5
+
+
 def parts_of(triplets, n_components=2):
     fitted, others = triplets.split(test_size=0.2, random_state=0)
     start = STE(n_components, random_state=0).fit(fitted).embedding_
@@ -74,6 +96,20 @@ def test_the_chosen_maker_is_on_par_with_the_best_and_no_such_is_right_more_ofte
     assert min(tried.behind for tried in judged) == 0
     assert all(tried.accuracy <= chosen.accuracy for tried in others if tried.on_par)
     assert [tried.behind for tried in others] == sorted(tried.behind for tried in others)
+
+
+@pytest.mark.parametrize("nearby", [0, 3, 6])
+def test_ridges_are_tried_to_both_sides_of_the_best(nearby):
+    _, triplets = answers("btl", n=40, m=1500, size=1.0)
+    part = parts_of(triplets)[0]
+    found = selection._along_ridges(part, 0.5, 0.3, nearby)
+    best = min(found, key=lambda place: found[place].response.value)
+    assert 0 < best < len(selection.RIDGES) - 1
+    assert {best - 1, best + 1, nearby} <= set(found)
+    assert sorted(found) == list(range(min(found), max(found) + 1))
+    # What was tried on the way makes no difference to a map beyond the tolerance.
+    alone = selection.fit_map(part, found[best].maker, part.start)
+    assert relative_error(found[best].maps[0], alone) < 0.1
 
 
 def test_what_is_behind_is_a_paired_difference_between_answers():

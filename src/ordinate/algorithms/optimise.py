@@ -147,8 +147,16 @@ def minimise(
     history, hidden = [value / total], ROUNDING * value
     memory: Memory = deque(maxlen=MEMORY)
     sample = store.sample(SAMPLE * points.shape[1] * len(points))
+    stalled, latest, chance = False, math.inf, 0.0
     for step in range(max_iter):
         if step % REFRESH == 0:
+            # All these steps have brought less than one should: caught in a kink of a hinge.
+            before, stalled = stalled, latest - value < tol * chance / 2
+            if stalled and before:
+                return Found(points, step, False, history)
+            if stalled:
+                memory.clear()
+            latest = value
             scale = len(store) / len(sample) / unit
             inverse, chance = block_inverse(sample, scale, loss, points, regularization / unit)
             if loss.is_likelihood:

@@ -39,6 +39,7 @@ LOWER = 0.1  # fall of the value below what was taken for its minimum that makes
 TRIES = 4
 WALL = 1e3  # above the best, in place of a value that overflows
 NEAR = 0.05  # of the rise at an end, in square roots, to interpolate from there
+EACH_END = np.array([0.2, 0.8])  # where to look between two places, at least so far from both
 LONGEST = 30  # steps to an end
 
 
@@ -269,7 +270,7 @@ def _end(
 ) -> float | None:
     """Where the value has risen by what is allowed; None if it has not at the limit.
 
-    The square root of the rise is nearly straight.
+    The square root of the rise is nearly straight, but for jumps.
     """
     wanted = math.sqrt(allowed)
     inner, outer = (0.0, 0.0), None  # distances from the middle, and roots of the rise there
@@ -292,4 +293,8 @@ def _end(
         length = inner[0] + share * (outer[0] - inner[0])
         if abs(root - wanted) < NEAR * wanted:
             break
+        if outer[0] - inner[0] < NEAR * outer[0]:
+            # The value jumps here, from one optimum of the map to another.
+            return middle + math.copysign(outer[0], step)
+        length = float(np.clip(length, *(inner[0] + EACH_END * (outer[0] - inner[0]))))
     return middle + math.copysign(length, step)

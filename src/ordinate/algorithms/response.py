@@ -14,12 +14,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ordinate._base.arrays import dot, on_host
+from ordinate.algorithms.optimise import TINY
 from ordinate.kernels.losses import Loss, power_family
 from ordinate.passes import TripletStore
 
 # Where the numbers may lie: beyond, answers say nothing more about them.
-SCALES, POWERS, SLOPES, LAPSES = (1e-2, 1e2), (-2.0, 2.0), (1e-4, 1e4), (0.0, 0.9)
+SCALES, POWERS, GAINS, LAPSES = (1e-2, 1e2), (-2.0, 2.0), (1e-6, 1e6), (0.0, 0.9)
 LEAST_LAPSE = 0.01  # to begin with: at 0 the derivative may be steep
+UNITS = np.array([0.5, 0.2, 0.3, 0.05])  # of steps in the coordinates of a search
 
 
 class Response(NamedTuple):
@@ -33,6 +35,8 @@ class Response(NamedTuple):
         Of the power family.
     value : float
         Minus the mean log-likelihood of an answer.
+    spread : float
+        Typical squared distance of two items of the scaled map.
     """
 
     scale: float
@@ -40,6 +44,7 @@ class Response(NamedTuple):
     slope: float
     lapse: float
     value: float
+    spread: float
 
     @property
     def loss(self) -> Loss:
@@ -49,36 +54,66 @@ class Response(NamedTuple):
 
 def fit_response(
     seen: Sequence[tuple[TripletStore, np.ndarray]],
-    start: Loss,
+    start: Loss | Response,
     powers: tuple[float, float] = POWERS,
 ) -> Response:
-    """Find how answers follow the distances of maps, beginning at a loss of the power family.
+    """Find how answers follow the distances of maps.
+
+    The scale, the power and the slope do much the same to probabilities. So the search is over the
+    logarithm of the typical squared distance U, over the power, the logarithm of the gain
+    ``slope U (1 + U)^(power - 1)``, which is what a typical change of a distance does, and the
+    lapse rate.
 
     Parameters
     ----------
     seen : list of (TripletStore, ndarray of shape (n, d))
         Maps, and answers that each was not fitted to. The numbers found are those of all together.
-    start : Loss
+    start : Loss or Response
+        Where to begin: a loss of the power family, or what was found of similar maps.
     powers : (float, float)
         Where the power may lie.
     """
-    power, slope, lapse = start.shape
     total = sum(store.total for store, _ in seen)
+    given = max(float(np.mean([_typical_square(points) for _, points in seen])), TINY)
+    spread, loss = (start.spread, start.loss) if isinstance(start, Response) else (given, start)
 
-    def value(numbers: np.ndarray) -> tuple[float, np.ndarray]:
-        scale, slope = np.exp(numbers[0]), np.exp(numbers[2])
-        loss = power_family(numbers[1], slope, numbers[3])
+    def numbers(at: np.ndarray) -> tuple[float, float, float, float, float]:
+        size, power, gain, lapse = at * UNITS
+        slope = math.exp(gain - size - (power - 1) * math.log1p(math.exp(size)))
+        return math.exp(size), math.sqrt(math.exp(size) / given), power, slope, lapse
+
+    def value(at: np.ndarray) -> tuple[float, np.ndarray]:
+        square, scale, power, slope, lapse = numbers(at)
+        loss = power_family(power, slope, lapse)
         sums = np.zeros(5)
         for store, points in seen:
             scaled = scale * points
             value, gradient, by_shape, _ = store.shape(scaled, loss)
             by_power, by_slope, by_lapse = on_host(by_shape)
             sums += [value, dot(gradient, scaled), by_power, slope * by_slope, by_lapse]
-        return sums[0] / total, sums[1:] / total
+        value, by_scale, by_power, by_gain, by_lapse = sums / total
+        by_size = by_scale / 2 - by_gain * (1 + (power - 1) * square / (1 + square))
+        by_power -= by_gain * math.log1p(square)
+        return value, np.array([by_size, by_power, by_gain, by_lapse]) * UNITS
 
-    limits = [np.log(SCALES), powers, np.log(SLOPES), LAPSES]
-    begin = np.array([0.0, power, math.log(slope), max(lapse, LEAST_LAPSE)])
+    power, slope, lapse = loss.shape
+    gain = math.log(slope) + math.log(spread) + (power - 1) * math.log1p(spread)
+    begin = np.array([math.log(spread), power, gain, max(lapse, LEAST_LAPSE)])
+    limits = np.array([np.log(np.square(SCALES) * given), powers, np.log(GAINS), LAPSES])
     options = {"maxiter": 100, "ftol": 1e-7}
-    found = minimize(value, begin, jac=True, method="L-BFGS-B", bounds=limits, options=options)
-    scale, power, slope, lapse = map(float, found.x)
-    return Response(math.exp(scale), power, math.exp(slope), lapse, float(found.fun))
+    found = minimize(
+        value,
+        np.clip(begin, *limits.T) / UNITS,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=limits / UNITS[:, None],
+        options=options,
+    )
+    square, scale, power, slope, lapse = map(float, numbers(found.x))
+    return Response(scale, power, slope, lapse, float(found.fun), square)
+
+
+def _typical_square(points: np.ndarray) -> float:
+    """Mean squared distance of two items."""
+    centred = points - points.mean(axis=0)
+    return 2 * dot(centred, centred) / len(points)

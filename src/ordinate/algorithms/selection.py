@@ -6,14 +6,15 @@ judged by the rest, under the best description of how answers follow its distanc
 standard error, the one that is right most often is chosen.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ordinate._base import progress
 from ordinate._base.arrays import beside, dot, on_host
-from ordinate.algorithms.optimise import minimise
+from ordinate.algorithms.optimise import TINY, minimise
 from ordinate.algorithms.response import Response, fit_response
 from ordinate.algorithms.spectral import best_scale
 from ordinate.data.simulate import pair_distances
@@ -38,7 +39,6 @@ LAPSE = 0.02  # of all of them
 # Ridges that are tried, in units in which a map of the start's size costs a half per item. None is
 # 0: where answers hardly contradict each other, maps would grow without end.
 RIDGES = (0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-WORSE = 2  # ridges in a row that predict worse, after which larger ones are not tried
 CONTENDERS = 12  # candidates that go on from the first part to the others, and into the last choice
 TOL = 1e-3
 MAX_ITER = 200
@@ -150,10 +150,14 @@ def choose_maker(parts: Sequence[Part]) -> list[Judged]:
 
     Returns those, the chosen one first and then by how well they predict.
     """
-    best: list[Judged] = []
+    tried: list[Judged] = []
+    nearby = RIDGES.index(1.0)
     for number, shape in enumerate(SHAPES):
         progress.step("" if number else "choosing the model")
-        best = sorted([*best, *_along_ridges(parts[0], *shape)], key=_value)[:CONTENDERS]
+        along = _along_ridges(parts[0], *shape, nearby)
+        nearby = min(along, key=lambda place: _value(along[place]))
+        tried += along.values()
+    best = sorted(tried, key=_value)[:CONTENDERS]
     contenders = []
     for judged in best:
         progress.step()
@@ -167,17 +171,24 @@ def _value(judged: Judged) -> float:
     return judged.response.value
 
 
-def _along_ridges(part: Part, power: float, slope: float) -> list[Judged]:
-    """Maps of one loss, from the smallest ridge to the largest that helps."""
-    points = at_best_scale(part, Maker(power, slope, 0.0).loss)
-    unit = len(points) / max(dot(points, points), 1e-300)
-    found: list[Judged] = []
-    for ridge in RIDGES:
-        maker = Maker(power, slope, ridge * unit)
+def _along_ridges(part: Part, power: float, slope: float, nearby: int) -> dict[int, Judged]:
+    """Maps of one loss, by the places of their ridges: from one place to both sides of the best."""
+    start = at_best_scale(part, Maker(power, slope, 0.0).loss)
+    unit = len(start) / max(dot(start, start), TINY)
+    found: dict[int, Judged] = {}
+    wanted = [nearby]
+    while wanted:
+        place = wanted.pop()
+        maker = Maker(power, slope, RIDGES[place] * unit)
+        points, known = start, cast(Loss | Response, maker.loss)
+        if found:
+            neighbour = found[min(found, key=lambda other: abs(other - place))]
+            points, known = neighbour.maps[0], neighbour.response
         points = fit_map(part, maker, points)
-        found.append(Judged(maker, [points], fit_response([(part.judging, points)], maker.loss)))
-        if len(found) - 1 - int(np.argmin([_value(judged) for judged in found])) >= WORSE:
-            break
+        response = fit_response([(part.judging, points)], known)
+        found[place] = Judged(maker, [points], response)
+        best = min(found, key=lambda other: _value(found[other]))
+        wanted = [p for p in (best - 1, best + 1) if p in range(len(RIDGES)) and p not in found]
     return found
 
 
@@ -185,6 +196,12 @@ def at_best_scale(part: Part, loss: Loss) -> np.ndarray:
     """The start of a part, of the size that suits a loss."""
     start = beside(part.fitted.counts, part.start)
     return best_scale(part.fitted, loss, start) * start
+
+
+def _as_large(part: Part, points: np.ndarray) -> np.ndarray:
+    """The start of a part, as large as a map."""
+    start = beside(part.fitted.counts, part.start)
+    return math.sqrt(dot(points, points) / max(dot(start, start), TINY)) * start
 
 
 def fit_map(part: Part, maker: Maker, points: np.ndarray) -> np.ndarray:
@@ -200,10 +217,10 @@ def _on_all(judged: Judged, parts: Sequence[Part]) -> Judged:
     if len(parts) == 1:
         return judged
     maker = judged.maker
-    others = [fit_map(part, maker, at_best_scale(part, maker.loss)) for part in parts[1:]]
+    others = [fit_map(part, maker, _as_large(part, judged.maps[0])) for part in parts[1:]]
     maps = judged.maps + others
     seen = [(part.judging, points) for part, points in zip(parts, maps, strict=True)]
-    return judged._replace(maps=maps, response=fit_response(seen, maker.loss))
+    return judged._replace(maps=maps, response=fit_response(seen, judged.response))
 
 
 def compared(contenders: list[Judged], parts: Sequence[Part]) -> list[Judged]:

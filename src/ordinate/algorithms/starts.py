@@ -45,7 +45,7 @@ ROUGH_HINGED, CLOSE_HINGED = 1e-2, 1e-3
 CLOSEST = 1e-4
 ABOVE = 3  # dimensions more than wanted that a descent begins with
 # Costs up to the last start, recombination and lift, over a plain descent's.
-STARTING, RECOMBINING, LIFTING = 3.5, 6.0, 7.0
+STARTING, RECOMBINING, LIFTING = 5.0, 6.0, 7.0
 AT_MOST = 7.5  # the same, at which a descent is given up
 STEP = 10_000  # triplets that are read in the time that a step takes beside reading
 MOST_COLLAPSED = 300_000  # triplets that are sorted to find equal ones
