@@ -176,8 +176,10 @@ def measure(given: argparse.Namespace) -> None:
 
 
 def _lines(path: str) -> list[dict]:
+    """Return the lines of a file, one for each cell and seed, whoever added it twice."""
     file = Path(path)
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    lines = map(json.loads, file.read_text().splitlines() if file.exists() else [])
+    return [*{tuple(line["cell"]): line for line in lines}.values()]
 
 
 def needed(mean: np.ndarray, goal: float) -> float:

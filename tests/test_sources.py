@@ -86,6 +86,18 @@ def test_what_is_read_in_blocks_says_what_it_cannot(tmp_path):
     assert readers.read(path).triplets.source is None
 
 
+def test_what_is_no_such_column_is_left_alone(tmp_path):
+    path = tmp_path / "answers.json"
+    trials = [{"anchor": "a", "near": "b", "far": f"c{k}", "source": ["x", "y"]} for k in range(9)]
+    path.write_text(json.dumps(trials))
+    assert readers.read(path).triplets.source is None
+    path = tmp_path / "answers.csv"
+    path.write_text("anchor,near,far,source,Source\na,b,c,random,active\nb,a,c,random,active\n")
+    assert len(readers.read(path).triplets) == 2
+    path.write_text("anchor,near,far,source\na,b,c,Random\nb,a,c,\nc,a,b,active\n")
+    assert source_words(readers.read(path).triplets.source).tolist() == ["random", "", "active"]
+
+
 def test_accuracy_is_that_of_random_questions(truth, answers):
     found = metrics.accuracy(truth, answers)
     alone = metrics.accuracy(truth, Triplets(answers.rows[:400], n_items=20))

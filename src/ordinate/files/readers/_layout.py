@@ -177,11 +177,15 @@ def take_carried(table: Table, triplets: Triplets) -> np.ndarray | None:
 
 def _sources(table: Table) -> np.ndarray | None:
     """Return why each question was asked, where a column says so in the words of `ordinate ask`."""
-    column = table.column(["source"])
-    if column is None:
-        return None
-    codes = source_codes(table.words(column))
-    if not table.together("sources", codes is not None, and_):
+    try:
+        column = table.column(["source"])
+        if column is None:
+            return None
+        values, places = table.distinct([column])
+        known = source_codes([*values, ""])  # the last is for cells that are missing
+    except ReadError:  # lists, or two columns of that name, tell something else
+        known = None
+    if not table.together("sources", known is not None, and_) or known is None:
         return None
     if table.board is not None:
         table.notes.append(
@@ -189,7 +193,7 @@ def _sources(table: Table) -> np.ndarray | None:
             "drawn at random and on chosen ones are not told apart"
         )
         return None
-    return codes
+    return known[places]
 
 
 def _groups(table: Table, who: pa.DictionaryArray | None) -> np.ndarray:
