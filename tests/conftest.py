@@ -68,8 +68,10 @@ def pytest_unconfigure(config):
 def any_memory_limit(monkeypatch):
     """Let small files be streamed within small limits; tests/test_least_limits.py has the least."""
     from ordinate.files import streaming
+    from ordinate.files.formats import blocks
 
     monkeypatch.setattr(streaming, "LEAST", 0)
+    monkeypatch.setattr(blocks, "largest_batch", lambda path: 0)
 
 
 @pytest.fixture(params=["numpy", "numba"])

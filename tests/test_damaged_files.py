@@ -19,8 +19,12 @@ SMALL = 3000  # bytes of memory, for which 300 rows are too many
 READS = f"""
 import sys, warnings
 from pathlib import Path
+from ordinate.files import streaming
+from ordinate.files.formats import blocks
 from ordinate.files.inputs import open_source
 warnings.simplefilter("ignore")
+streaming.LEAST = 0
+blocks.largest_batch = lambda path: 0
 for path in sorted(Path(sys.argv[1]).iterdir()):
     for limit in (None, {SMALL}):
         print(path.name, limit, end=" ", flush=True)

@@ -10,6 +10,7 @@ from test_cli import run  # noqa: F401
 
 from ordinate import Triplets, ondisk
 from ordinate.files import streaming
+from ordinate.files.formats import blocks
 from ordinate.files.formats.arrow_files import largest_batch
 from ordinate.files.inputs import open_source
 from ordinate.files.readers import ReadError
@@ -21,6 +22,7 @@ LEAST = streaming.LEAST
 def least(any_memory_limit, monkeypatch):
     """As it is outside of tests."""
     monkeypatch.setattr(streaming, "LEAST", LEAST)
+    monkeypatch.setattr(blocks, "largest_batch", largest_batch)
 
 
 def table(n_rows, n_items=40):

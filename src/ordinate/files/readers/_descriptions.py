@@ -61,13 +61,14 @@ def drop_names_again(table: Table) -> None:
     In another order, they would give all rows below them another meaning, and are refused.
     """
     names = [name.strip() for name in table.own_names or []]
-    if not names:
+    words = {name for name in names if name and _is_word(name)}  # a number may be an item
+    if not words:
         return
-    known = pa.array({*names} - {""}, pa.string())
+    known = pa.array(words, pa.string())
     n_equal, n_known = np.zeros((2, table.data.num_rows), int)
     n_possible = 0
     for name, column in zip(names, table.data.columns, strict=False):
-        if name and column.type == pa.string():
+        if name in words and column.type == pa.string():
             cells = pc.utf8_trim_whitespace(column)
             n_equal += pc.equal(cells, name).fill_null(False).to_numpy()
             n_known += pc.is_in(cells, value_set=known).to_numpy()

@@ -69,10 +69,10 @@ def find(
     elif table.array is not None and options.layout == "auto" and not columns:
         # As everywhere: an array of ids is (anchor, near, far).
         allowed = [entry for entry in layouts if entry.name == "plain"]
+    counted = bool(columns) and _counted(columns) and not _line_1_names(table, layouts)
     named = table.named()
     named = tidy(named) if named.header is not None else named
     if columns:
-        counted = _counted(columns) and not _line_1_names(table, layouts)
         named = mapped(table if counted else named, columns)
     for candidate in (named, table.bare()):
         found = _with_roles([e for e in allowed if e.matches(candidate)], columns)
