@@ -29,8 +29,9 @@ def groups_of(n, d, n_groups, lost=()):
         own = points + 0.05 * sample_points(n, d, random_state=g + 1)
         own[list(lost)] = np.nan
         rows = np.arange(100 - g)
-        groups.append(Group(f"g{g}", rows, 100 - g, model(own, items), -0.5, -0.6, gain, gain))
-    return Groups(model(points, items), groups, {}, gain, gain, "answer")
+        groups.append(Group(f"g{g}", rows, 100 - g, model(own, items), -0.5, -0.6, gain))
+    common = model(points, items)
+    return Groups(common, groups, {}, gain, "answer", 0.5, np.ones(n), False)
 
 
 def boxes(texts):

@@ -35,8 +35,8 @@ def test_a_comparison_never_replaces_the_maps_that_it_compares(tmp_path, output)
     assert all((folder / "model.json").exists() for folder in maps)
 
 
-@pytest.mark.parametrize(("n_shared", "differ"), [(10, False), (2, None)])
-def test_groups_asked_about_other_items_do_not_differ_for_that(n_shared, differ):
+@pytest.mark.parametrize("n_shared", [10, 2])
+def test_groups_asked_about_other_items_do_not_differ_for_that(n_shared):
     points = 2 * sample_points(26, random_state=0)
     asked = [np.arange(13 + n_shared // 2), np.arange(13 - n_shared // 2, 26)]
     rows = [
@@ -45,8 +45,7 @@ def test_groups_asked_about_other_items_do_not_differ_for_that(n_shared, differ)
     ]
     triplets = Triplets(np.concatenate(rows), n_items=26)
     found = compare_groups(STE(2, random_state=0), triplets, np.repeat(["one", "other"], 1500))
-    assert found.differ is differ
-    assert "about the same items" in found.sentence or differ is not None
+    assert found.differ is False
 
 
 @pytest.fixture
@@ -86,7 +85,7 @@ def test_a_whole_map_and_one_item_less(tmp_path):
 def test_a_comparison_of_doubtful_maps_says_so():
     points = 2 * sample_points(10, random_state=0)
     models = [STE(random_state=0).fit(sample_triplets(points, 150, random_state=k)) for k in (0, 1)]
-    with pytest.warns(UserWarning, match=r"of chance is not to be trusted: there are 7\.5 answers"):
+    with pytest.warns(UserWarning, match=r"be trusted: of the first map, there are 7\.5 answers"):
         compare(*models)
 
 

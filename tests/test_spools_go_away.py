@@ -37,6 +37,7 @@ def spools(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.filterwarnings("ignore:not converged")
 def test_a_model_takes_its_spool_along(tmp_path, spools):
     answers(tmp_path / "x.csv")
     handle = ordinate.open_triplets(tmp_path / "x.csv", memory_limit="600kB")

@@ -544,7 +544,7 @@ def test_stores_offer_what_is_promised_and_nothing_beside(protocol, store):
             ours = inspect.signature(getattr(store, name)).parameters
             assert list(ours) == list(inspect.signature(member).parameters), name
     methods = {name for name, _ in inspect.getmembers(store, callable) if not name.startswith("_")}
-    beside_it = {"from_triplets", "of", "each_block", "count_pass"}
+    beside_it = {"from_triplets", "of", "in_tiles", "each_block", "count_pass"}
     assert methods - set(promised(protocol)) <= beside_it
 
 

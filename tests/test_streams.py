@@ -411,7 +411,7 @@ def test_bad_rows_are_named(name, bad, what, tmp_path, uniform_triplets, tiny_bl
     rows[1001] = bad
     fake = Triplets.__new__(Triplets)
     fake.rows, fake._items = rows, None
-    fake.answer = fake.participant = fake.participant_labels = fake.weight = None
+    fake.answer = fake.participant = fake.participant_labels = fake.weight = fake.source = None
     path = save(fake, tmp_path / name)
     with pytest.raises(ValueError, match=what):
         ondisk.open_triplets(path, n_items=60, memory_limit=400_000)

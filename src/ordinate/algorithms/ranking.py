@@ -30,7 +30,7 @@ from ordinate.passes import ColumnStore
 RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study behind it
 WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
 LOOSE = 1e-3  # tolerance from which scores need only be right on the whole
-NEAR = 1.0  # squared error of first scores, in that of the data, up to which they are trusted
+NEAR = 1.0  # squared error of first scores, in that of at most MANY, up to which they are trusted
 MANY = 128  # comparisons per item from which a sample checks a step at less cost than a pass
 MEMORY = 10  # steps that the quasi-Newton climb remembers
 
@@ -148,8 +148,9 @@ def rank_columns(
         mean = _mean_information(fields, batches, first)
         expected = compared * mean
         change, decrement = _diagonal_steps(scores, gradients, expected, ridge, batches)
-        trusted &= decrement <= NEAR * n_compared
-        many = 2 * columns.sizes >= MANY * columns.n_items
+        times_many = 2 * columns.sizes / (MANY * columns.n_items)
+        trusted &= decrement <= NEAR * n_compared * np.maximum(times_many, 1)
+        many = times_many >= 1
         if (trusted & many).any():
             check = StepCheck.of(sample, noise, first, mean, columns)
             left = run(lambda batch: check.decrement_left(batch, change[batch]), batches)
