@@ -10,7 +10,7 @@ from ordinate.passes import ColumnStore
 
 SAMPLE = 16  # comparisons per item in the sample
 MIXING = 0.85  # contraction on it below which opponents are met at random, by and large
-SURELY = 0.75  # contraction below which a gradient tells the error; random opponents leave 0.5
+SURELY = 0.8  # contraction below which a gradient tells the error; random opponents leave 0.5
 SLOW = 0.9  # contraction that must not go unnoticed
 
 

@@ -142,15 +142,15 @@ def rank_columns(
     # Where they are, and first scores are near the maximum, the mean field tells the curvature, and
     # a small gradient means a small error. There a Newton step with the diagonal alone may be
     # enough, as the sample tells where that costs less than to ask all comparisons again.
+    times_many = 2 * columns.sizes / (MANY * columns.n_items)
+    many = times_many >= 1
     trusted = loose & surely & np.concatenate([field.solved for field in fields])
     enough, expected = np.zeros(len(columns), bool), None
     if trusted.any():
         mean = _mean_information(fields, batches, first)
         expected = compared * mean
         change, decrement = _diagonal_steps(scores, gradients, expected, ridge, batches)
-        times_many = 2 * columns.sizes / (MANY * columns.n_items)
         trusted &= decrement <= NEAR * n_compared * np.maximum(times_many, 1)
-        many = times_many >= 1
         if (trusted & many).any():
             check = StepCheck.of(sample, noise, first, mean, columns)
             left = run(lambda batch: check.decrement_left(batch, change[batch]), batches)
