@@ -25,6 +25,7 @@ from ordinate import ondisk, sample_points, sample_triplets
 from ordinate._base.memory import memory_size
 from ordinate.files import streaming
 from ordinate.files.formats import blocks
+from ordinate.files.formats.arrow_files import largest_batch
 from ordinate.files.inputs import open_in_blocks, open_source
 from ordinate.files.readers import ReadError, read
 
@@ -383,6 +384,7 @@ def test_line_breaks_in_fields_are_read_where_memory_allows(tmp_path):
 
 
 def test_large_batches_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "largest_batch", largest_batch)  # as it is outside of tests
     table = pa.table({"anchor": ["a"] * 1000, "near": ["b"] * 1000, "far": ["c"] * 1000})
     pa.feather.write_feather(table, tmp_path / "one.feather", chunksize=1000)
     with pytest.raises(ReadError, match="KiB of it come at once.*memory_limit='1MiB'"):
