@@ -37,7 +37,7 @@ def study(active: bool, seed: int) -> list[float]:
     truth = 3 * sample_points(n_items, random_state=seed)
     rows, errors = crowd(truth, random_questions(300, rng), rng), []
     for step in range(n_batches):
-        model = STE(n_components=2, regularization=0.1, random_state=0)
+        model = STE(n_components=2, regularization=0.02, random_state=0)
         model.fit(Triplets(rows, n_items=n_items))
         errors.append(procrustes_error(model.embedding_, truth, relative=True))
         if active:
@@ -54,7 +54,7 @@ curves = {
 }
 
 # %%
-# Means of five crowds.
+# Means of five crowds. Choosing pays most while answers are few.
 
 figure = Figure(figsize=(6, 3.6), layout="constrained")
 axes = figure.subplots()

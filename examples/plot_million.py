@@ -28,12 +28,12 @@ print(f"fitted in {time.perf_counter() - began:.1f} s")
 
 # %%
 # Turned, mirrored and stretched to match the truth, and coloured by it. Eighty answers leave each
-# place a little blurred.
+# place a little blurred. (The five landmarks themselves lie beyond the frame.)
 
 placed = align(model.embedding_, truth, scale=True)
 figure = Figure(figsize=(5.4, 5.4), layout="constrained")
 axes = figure.subplots()
 axes.scatter(*placed.T, c=turn, s=0.05, cmap="twilight", rasterized=True)
-axes.set_aspect("equal")
+axes.set(xlim=(-1.8, 1.8), ylim=(-1.8, 1.8), aspect="equal")
 axes.axis("off")
 figure
