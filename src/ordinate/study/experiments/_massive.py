@@ -2,17 +2,19 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from ordinate.data.simulate import Noise, sample_triplets
+from ordinate.data.simulate import Noise, sample_points, sample_triplets
 from ordinate.data.triplets import Triplets
+from ordinate.estimators.base import Embedder
 from ordinate.study.experiments._frame import Row
 
 QUERIES = 300  # items whose neighbours, or distances, are looked up
 NEIGHBOURS = 10
+
+Makers = dict[str, Embedder | Callable[[], np.ndarray]]
 
 
 def ask_landmarks(
@@ -68,13 +70,27 @@ def wrong_order(points: np.ndarray, anchors: np.ndarray, columns: np.ndarray, se
     return wrong / counted
 
 
-@contextmanager
-def measured(row: Row) -> Iterator[None]:
-    """Note seconds, and the most memory that the process took so far, in GiB."""
-    began = time.perf_counter()
-    yield
-    row["seconds"] = time.perf_counter() - began
-    row["peak_gib"] = peak_memory() / 2**30
+def maps_of(makers: Makers, answers: Triplets, d: int) -> Iterator[tuple[Row, np.ndarray]]:
+    """Yield the map of each method, and a row with its seconds and the memory taken so far.
+
+    Estimators are fitted to the answers; functions make maps of what they know themselves.
+    """
+    few = sample_triplets(
+        sample_points(200, d, random_state=0),
+        4000 * (d + 4),
+        design="landmarks",
+        landmarks=d + 4,
+        random_state=0,
+    )
+    for name, maker in makers.items():
+        if isinstance(maker, Embedder):
+            clone(maker).fit(few)  # loads kernels, so that no fit is charged for that
+        began = time.perf_counter()
+        found = maker.fit(answers).embedding_ if isinstance(maker, Embedder) else maker()
+        row = {"kind": "end", "method": name, "triplets": len(answers)}
+        row["seconds"] = time.perf_counter() - began
+        row["peak_gib"] = peak_memory() / 2**30
+        yield row, found
 
 
 def peak_memory() -> float:
@@ -84,18 +100,3 @@ def peak_memory() -> float:
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return float(most if sys.platform == "darwin" else most * 1024)
-
-
-def warmed(fit: Callable[[Triplets], Any], d: int) -> None:
-    """Load kernels, so that no fit is charged for that."""
-    from ordinate.data.simulate import sample_points
-
-    fit(
-        sample_triplets(
-            sample_points(200, d, random_state=0),
-            4000 * (d + 4),
-            design="landmarks",
-            landmarks=d + 4,
-            random_state=0,
-        )
-    )

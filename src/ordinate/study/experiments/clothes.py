@@ -19,7 +19,7 @@ from ordinate.study.experiments._frame import (
     n_log_n,
     of_kind,
 )
-from ordinate.study.experiments._massive import ask_landmarks, measured, warmed
+from ordinate.study.experiments._massive import Makers, ask_landmarks, maps_of
 from ordinate.study.experiments.mnist import DIGITS, WRONG, clusters, load
 
 if TYPE_CHECKING:
@@ -53,31 +53,18 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
     landmarks = np.sort(rng.choice(n, n_landmarks(n, d, m), replace=False))
     columns = euclidean_distances(pixels[landmarks], pixels, squared=True)
     answers = ask_landmarks(columns, landmarks, m, WRONG, seed)
-    fits = {
-        "LOE": lambda triplets: LOE(d).fit(triplets),
-        "LOE, finished": lambda triplets: STE(d, init="loe").fit(triplets),
+    centred = pixels - pixels.mean(axis=0)
+    makers: Makers = {
+        "LOE": LOE(d),
+        "LOE, finished": STE(d, init="loe"),
+        BOUND: lambda: TruncatedSVD(d, random_state=seed).fit_transform(centred),
     }
     rows: list[Row] = []
-    for name in (*fits, BOUND):
-        row: Row = {
-            "kind": "end",
-            **cell,
-            "method": name,
-            "landmarks": len(landmarks),
-            "triplets": m,
-        }
-        if name == BOUND:
-            with measured(row):
-                found = TruncatedSVD(d, random_state=seed).fit_transform(
-                    pixels - pixels.mean(axis=0)
-                )
-        else:
-            warmed(fits[name], d)
-            with measured(row):
-                found = fits[name](answers).embedding_
+    for row, found in maps_of(makers, answers, d):
+        row |= {**cell, "landmarks": len(landmarks)}
         row["purity"] = purity(clusters(found, seed), kinds)
         rows.append(row)
-        if name == "LOE":
+        if row["method"] == "LOE":
             _, _, axes = np.linalg.svd(found - found.mean(axis=0), full_matrices=False)
             flat = (found - found.mean(axis=0)) @ axes[:2].T
             rows += [

@@ -20,7 +20,7 @@ from ordinate.study.experiments._frame import (
     n_log_n,
     of_kind,
 )
-from ordinate.study.experiments._massive import ask_landmarks, measured, warmed, wrong_order
+from ordinate.study.experiments._massive import Makers, ask_landmarks, maps_of, wrong_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 C, D, LANDMARKS, SOURCES = 20, 2, 24, 50
 PEOPLE = Power(power=0.5, slope=1.0, lapse=0.02)  # they compare numbers of steps
 DRAWN = 20_000  # nodes on a drawn map
-METHODS = ("landmark MDS", "LOE", "LOE, finished")
 
 
 def cells(scale: str) -> list[Cell]:
@@ -67,28 +66,16 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
     columns, far = steps(landmarks), steps(sources)
     m = n_log_n(n, C)
     answers = ask_landmarks(columns**2, landmarks, m, PEOPLE, seed)
-    fits = {
-        "LOE": lambda triplets: LOE(D).fit(triplets),
-        "LOE, finished": lambda triplets: STE(D, init="loe").fit(triplets),
+    makers: Makers = {
+        "landmark MDS": lambda: landmark_mds(columns, landmarks, D),
+        "LOE": LOE(D),
+        "LOE, finished": STE(D, init="loe"),
     }
     rows: list[Row] = []
-    for name in METHODS:
-        row: Row = {
-            "kind": "end",
-            **cell,
-            "graph": real.name if real else "generated",
-            "nodes": n,
-            "edges": graph.nnz // 2,
-            "method": name,
-            "triplets": m,
-        }
-        if name == "landmark MDS":
-            with measured(row):
-                found = landmark_mds(columns, landmarks, D)
-        else:
-            warmed(fits[name], D)
-            with measured(row):
-                found = fits[name](answers).embedding_
+    for row, found in maps_of(makers, answers, D):
+        name = row["method"]
+        row |= {**cell, "graph": real.name if real else "generated"}
+        row |= {"nodes": n, "edges": graph.nnz // 2}
         row["wrong"] = wrong_order(found, sources, far, seed)
         rows.append(row)
         if name == "landmark MDS":

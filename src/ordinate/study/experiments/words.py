@@ -23,11 +23,11 @@ from ordinate.study.experiments._frame import (
 )
 from ordinate.study.experiments._massive import (
     QUERIES,
+    Makers,
     ask_landmarks,
-    measured,
+    maps_of,
     nearest,
     shared,
-    warmed,
     wrong_order,
 )
 
@@ -73,27 +73,15 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
     queries = rng.choice(n, min(QUERIES, n // 2), replace=False)
     truth, far = nearest(vectors, queries), 2 - 2 * vectors[queries] @ vectors.T
 
-    fits = {
-        "LOE": lambda triplets: LOE(d).fit(triplets),
-        "LOE, finished": lambda triplets: STE(d, init="loe").fit(triplets),
-        "STE": lambda triplets: STE(d, init="spectral", random_state=seed).fit(triplets),
+    makers: Makers = {
+        "LOE": LOE(d),
+        "LOE, finished": STE(d, init="loe"),
+        "STE": STE(d, init="spectral", random_state=seed),
+        BOUND: lambda: TruncatedSVD(d, random_state=seed).fit_transform(vectors),
     }
     rows: list[Row] = []
-    for name in (*METHODS, BOUND):
-        row: Row = {
-            "kind": "end",
-            **cell,
-            "method": name,
-            "landmarks": len(landmarks),
-            "triplets": m,
-        }
-        if name == BOUND:
-            with measured(row):
-                found = TruncatedSVD(d, random_state=seed).fit_transform(vectors)
-        else:
-            warmed(fits[name], d)
-            with measured(row):
-                found = fits[name](answers).embedding_
+    for row, found in maps_of(makers, answers, d):
+        row |= {**cell, "landmarks": len(landmarks)}
         row["wrong"] = wrong_order(found, queries, far, seed)
         row["neighbours"] = shared(nearest(found, queries), truth)
         rows.append(row)
