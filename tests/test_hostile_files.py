@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ordinate import as_triplets, readers
-from ordinate.cli import _shell
+from ordinate.cli import _shell, _values
 
 
 def triples(reading):
@@ -82,4 +82,4 @@ def test_devices_are_refused(tmp_path):
 def test_columns_of_any_name_can_be_pasted(name):
     columns = {"anchor": name, "near": "b"}
     _, text = shlex.split(_shell.as_command_line({"columns": columns}))
-    assert _shell.columns(text) == columns
+    assert _values.columns(text) == columns

@@ -5,6 +5,7 @@ import functools
 import io
 import json
 import math
+import os
 import shlex
 import signal
 import sys
@@ -13,6 +14,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -134,6 +136,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         _known.set(options)
         try:
+            refuse_missing(kwargs.get("file"))
             with warnings_as_notes(kwargs.get("quiet", False)):
                 function(*args, **kwargs)
         except (typer.Exit, typer.Abort):
@@ -148,6 +151,17 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             _fail(*_explain(error))
 
     return run
+
+
+def refuse_missing(file: Path | None) -> None:
+    """Refuse a file that is not there at once, and name one that is called almost so."""
+    if file is None or str(file) == "-" or ":/" in str(file) or os.path.lexists(file):
+        return
+    folder = file.parent
+    here = os.listdir(folder) if folder.is_dir() and os.access(folder, os.R_OK) else []
+    alike = get_close_matches(file.name, here, n=1)
+    hint = f"; there is {file.with_name(alike[0])}" if alike else ""
+    raise CommandError(f"{file}: there is no such file{hint}", UNREADABLE)
 
 
 def _interrupt(*_: Any) -> NoReturn:
@@ -383,45 +397,3 @@ def cluster(where: str | None, quiet: bool) -> Iterator[Any]:
         n_workers = Cluster(client).n_workers
         say(f"{n_workers:,} workers; {client.dashboard_link} shows what they do", quiet)
         yield client
-
-
-def pairs(option: str, text: str, example: str) -> list[tuple[str, str]]:
-    """Read ``a=b,c=d``; what holds a comma stands in double quotes, as in ``"a=b, c",d=e``."""
-    found = []
-    for part in next(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), []):
-        left, _, right = (piece.strip() for piece in part.partition("="))
-        if not left or not right:
-            raise CommandError(f"{option} {text!r}: write {example}", WRONG_USE)
-        found.append((left, right))
-    return found
-
-
-def columns(text: str | None) -> dict[str, str | int] | None:
-    """Read ``anchor=head,near=winner``; whole numbers count columns from 0."""
-    if text is None:
-        return None
-    example = "role=column pairs, as in anchor=head,near=winner,far=loser"
-    found = pairs("--columns", text, example)
-    return {role: int(name) if name.isdigit() else name for role, name in found}
-
-
-def response(text: str | None) -> str | dict[str, str] | None:
-    """Read ``f=first,j=second``, or ``item``."""
-    if text is None or "=" not in text:
-        return text
-    return dict(pairs("--response", text, "code=place pairs, as in f=first,j=second, or item"))
-
-
-def marks(option: str, text: str | None) -> dict[str, list[str]] | None:
-    """Read ``trial_type=catch``, several values of a column too."""
-    if text is None:
-        return None
-    found: dict[str, list[str]] = {}
-    for column, value in pairs(option, text, "column=value pairs, as in trial_type=catch"):
-        found.setdefault(column, []).append(value)
-    return found
-
-
-def names(text: str | None) -> list[str]:
-    """Read names separated by commas."""
-    return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]

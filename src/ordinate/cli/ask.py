@@ -7,6 +7,7 @@ import typer
 
 from ordinate._base.messages import some
 from ordinate.cli import _shell as shell
+from ordinate.cli import _values
 from ordinate.cli.data import Output, refuse_output
 
 if TYPE_CHECKING:
@@ -158,12 +159,12 @@ def _next(
     about, new, answers = (choosing[name] for name in ("about", "new", "answers"))
     if new is not None:
         model.items_ = label_array([str(label) for label in model.items_])  # as new ones are named
-        choosing["new"] = shell.names(new)
+        choosing["new"] = _values.names(new)
     if answers is not None:
         choosing["answers"] = _as_text(answers, quiet)
     labels = model.items_.tolist()
     names = {str(label): label for label in labels}
-    wanted = shell.names(about)
+    wanted = _values.names(about)
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise shell.CommandError(

@@ -9,6 +9,7 @@ import typer
 
 from ordinate._base.messages import some
 from ordinate.cli import _shell as shell
+from ordinate.cli import _values
 
 if TYPE_CHECKING:
     from ordinate.files.inputs import Source
@@ -58,12 +59,12 @@ class ReadingOptions(NamedTuple):
 
 PARSERS: dict[str, Callable[[Any], Any]] = {
     "layout": lambda text: text.replace("-", "_"),
-    "columns": shell.columns,
-    "response": shell.response,
-    "drop": shell.names,
-    "only": partial(shell.marks, "--only"),
-    "checks": partial(shell.marks, "--checks"),
-    "exclude_participants": shell.names,
+    "columns": _values.columns,
+    "response": _values.response,
+    "drop": _values.names,
+    "only": partial(_values.marks, "--only"),
+    "checks": partial(_values.marks, "--checks"),
+    "exclude_participants": _values.names,
 }
 
 
