@@ -1,10 +1,12 @@
 """Whether opponents are met at random, and one step is enough, as a sample of comparisons tells."""
 
-from typing import NamedTuple
+from collections.abc import Generator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ordinate._base.arrays import cast, inverse_of, namespace, on_host, random_like
+from ordinate._base.threads import run
 from ordinate.kernels.noise import Noise
 from ordinate.passes import ColumnStore
 
@@ -38,26 +40,58 @@ def contraction(
     """
     if n_steps is None:
         n_steps = mixing_steps(columns.n_items, int(columns.sizes.min()))
-    xp, coupled = namespace(theta), columns.coupling(theta, noise)
+    xp, coupled, batches = namespace(theta), columns.coupling(theta, noise), in_batches(theta)
     diagonal = coupled(xp.ones_like(theta))
-    root = inverse_of(diagonal) ** 0.5
-    # The largest eigenvalue is 1: all scores can move together.
-    together = (diagonal * inverse_of(diagonal.sum(axis=1))[:, None]) ** 0.5
     # The same numbers for each column, whatever others are ranked with it.
-    new, last = together * (random_like(theta[:1]) - 0.5), 0.0
+    start = random_like(theta[:1]) - 0.5
+    chains = [_lanczos(diagonal[batch], start, n_steps) for batch in batches]
+    found = run(next, chains)
+    for _ in range(n_steps):
+        sums = coupled(xp.concatenate(found))
+        found = run(_sent, zip(chains, [sums[batch] for batch in batches], strict=True))
+    return np.concatenate([_largest_eigenvalue(*halves) for halves in found])
+
+
+def in_batches(columns: np.ndarray) -> list[slice]:
+    """Columns, in rows (l, n), that are worked on together.
+
+    They share the threads of a CPU, one at a time each; a device takes all at once.
+    """
+    if namespace(columns) is np:
+        return [slice(i, i + 1) for i in range(len(columns))]
+    return [slice(None)]
+
+
+def _lanczos(
+    diagonal: np.ndarray, start: np.ndarray, n_steps: int
+) -> Generator[Any, np.ndarray, None]:
+    """Yield vectors (k, n), to be sent their products with the coupling.
+
+    In the end, yield the diagonals, and what is beside them, of tridiagonal matrices whose
+    eigenvalues are near the outermost of D^-1/2 (D - H) D^-1/2, but for the largest, which is 1.
+    """
+    xp, root = namespace(diagonal), inverse_of(diagonal) ** 0.5
+    # The eigenvector of 1: all scores can move together.
+    together = (diagonal * inverse_of(diagonal.sum(axis=1))[:, None]) ** 0.5
+    new, last = together * start, 0.0
     lengths, products = [], []
     for _ in range(n_steps):
         new -= together * (together * new).sum(axis=1)[:, None]
         length = (new**2).sum(axis=1)[:, None] ** 0.5
         v = new * inverse_of(length)
-        new = root * coupled(root * v) - length * last
+        new = root * (yield root * v) - length * last
         product = (v * new).sum(axis=1)[:, None]
         new -= product * v
         last = v
         lengths.append(length)
         products.append(product)
     # Moved to the host at the end: a device would be waited for in every step.
-    return _largest_eigenvalue(*(on_host(xp.hstack(x)) for x in (products, lengths[1:])))
+    yield on_host(xp.hstack(products)), on_host(xp.hstack(lengths[1:]))
+
+
+def _sent(task: tuple[Generator[Any, np.ndarray, None], Any]) -> Any:
+    chain, product = task
+    return chain.send(product)
 
 
 def _largest_eigenvalue(diagonal: np.ndarray, beside_it: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ import numpy as np
 from ordinate._base.arrays import beside, cast, dot, inverse_of, namespace, on_host
 from ordinate._base.threads import run
 from ordinate.algorithms.mean_field import MeanField, mean_field
-from ordinate.algorithms.mixing import SAMPLE, StepCheck, mixing_steps, well_mixed
+from ordinate.algorithms.mixing import SAMPLE, StepCheck, in_batches, mixing_steps, well_mixed
 from ordinate.algorithms.optimise import Memory, two_loop
 from ordinate.kernels.noise import Noise
 from ordinate.passes import ColumnStore
@@ -126,7 +126,7 @@ def rank_columns(
 
     # First scores, from counts alone.
     (far, near), sample = passes.counts_and_sample(SAMPLE * columns.n_items // 2)
-    compared, ranked, batches = far + near, _ranked(far, owners), _batches(far)
+    compared, ranked, batches = far + near, _ranked(far, owners), in_batches(far)
     fields = run(lambda batch: mean_field(far[batch], near[batch], noise), batches)
     first = namespace(far).concatenate([field.scores for field in fields])
     scores = _centred(first, ranked)
@@ -229,16 +229,6 @@ def _ranked(far: np.ndarray, owners: np.ndarray | None) -> np.ndarray:
     if owners is not None:
         ranked[beside(far, range(len(far))), beside(far, owners)] = False
     return ranked
-
-
-def _batches(far: np.ndarray) -> list[slice]:
-    """Columns that are worked on together.
-
-    They share the threads of a CPU, one at a time each; a device takes all at once.
-    """
-    if namespace(far) is np:
-        return [slice(i, i + 1) for i in range(len(far))]
-    return [slice(None)]
 
 
 def _mean_information(
