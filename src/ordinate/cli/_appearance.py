@@ -1,32 +1,82 @@
 """How items look: pictures, columns and names that a user gives, matched with labels."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from ordinate._base.endings import PICTURES
 from ordinate._base.messages import some
 from ordinate.cli import _shell as shell
 
 
+class LookOptions(NamedTuple):
+    """How a map is to look."""
+
+    images: Annotated[
+        Path | None, typer.Option(help="Folder with a picture of each item, named by its label.")
+    ] = None
+    items: Annotated[
+        Path | None, typer.Option(help="File about the items: a column of labels, and any others.")
+    ] = None
+    colour: Annotated[
+        str | None, typer.Option("--colour", "--color", help="Column to colour the items by.")
+    ] = None
+    name: Annotated[
+        str | None,
+        typer.Option(help="Column with the names to show; by default `name`, if there is one."),
+    ] = None
+    labels: Annotated[
+        str,
+        typer.Option(help="Labels to draw: auto (those that have room), all, none, or how many."),
+    ] = "auto"
+    image_size: Annotated[float | None, typer.Option(help="Size of pictures in mm.")] = None
+    image_alpha: Annotated[
+        float, typer.Option(help="1 for opaque pictures, less for transparent ones, above 0.")
+    ] = 1.0
+    keep_white: Annotated[
+        bool, typer.Option("--keep-white", help="Keep white backgrounds of pictures.")
+    ] = False
+    ellipses: Annotated[
+        bool | None,
+        typer.Option(
+            "--ellipses/--no-ellipses",
+            help="Show how sure each place is; by default in 1 or 2 dimensions, up to 300 items.",
+            show_default=False,
+        ),
+    ] = None
+
+    def drawing(self) -> dict[str, Any]:
+        """Return how to draw, as arguments of ``plot_map``, once it is known that it can be."""
+        from ordinate.figures.plotting import check_drawing
+
+        show = int(self.labels) if self.labels.isdecimal() else self.labels
+        check_drawing(show, self.image_size, self.image_alpha)
+        return {
+            "show_labels": show,
+            "image_size": self.image_size,
+            "image_alpha": self.image_alpha,
+            "keep_white": self.keep_white,
+            "ellipses": self.ellipses,
+        }
+
+
+PLAIN = LookOptions()
+
+
 def find_appearance(
-    labels: list[str],
-    images: Path | None,
-    items: Path | None,
-    colour: str | None,
-    name: str | None = None,
-    known: dict[str, list] | None = None,
-    quiet: bool = False,
+    labels: list[str], looks: LookOptions, known: dict[str, list] | None = None, quiet: bool = False
 ) -> Any:
     """Find pictures, colours and names of items, by their labels."""
     from ordinate.study.story import Appearance
 
     columns = dict(known or {})
-    if items is not None:
-        columns |= _item_columns(items, labels, quiet)
-    if colour is not None:
-        _column(columns, colour, "to colour by")
-    names = _names(columns, name, labels, quiet)
-    pictures = None if images is None else _pictures(images, labels)
+    if looks.items is not None:
+        columns |= _item_columns(looks.items, labels, quiet)
+    if looks.colour is not None:
+        _column(columns, looks.colour, "to colour by")
+    names = _names(columns, looks.name, labels, quiet)
+    pictures = None if looks.images is None else _pictures(looks.images, labels)
     if pictures is not None and len(pictures) < len(labels):
         bare = [label for label in labels if label not in pictures]
         shell.say(
@@ -34,7 +84,7 @@ def find_appearance(
             f"{some(bare, 5)}",
             quiet,
         )
-    return Appearance(pictures, columns, colour, names)
+    return Appearance(pictures, columns, looks.colour, names)
 
 
 def _column(columns: dict[str, list], name: str, purpose: str) -> list:

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 
 import typer
 
@@ -46,49 +46,6 @@ Defuse = Annotated[
     bool, typer.Option("--defuse", help="Put ' before labels that spreadsheets would compute.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed for all random numbers.", min=0)]
-LayoutName = Annotated[
-    str, typer.Option(help="What the columns mean: see `ordinate check --help`.")
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(help="Columns by role, some or all, as in `anchor=head,near=winner,far=loser`."),
-]
-FirstId = Annotated[
-    int | None, typer.Option(help="Integer ids count from this number: 0 or 1.", min=0)
-]
-Odd = Annotated[
-    str | None,
-    typer.Option(help="Which of three unnamed columns is the odd one: first, middle or last."),
-]
-Response = Annotated[
-    str | None,
-    typer.Option(help="What answers mean, as in `f=first,j=second`; `item` if they name the item."),
-]
-Drop = Annotated[
-    str | None,
-    typer.Option(help="Bad rows to leave out: repeated (an item twice), unanswered, unnamed."),
-]
-Only = Annotated[str | None, typer.Option(help="The rows to read, as in `task=triplet`.")]
-Checks = Annotated[
-    str | None, typer.Option(help="Values that mark check trials, as in `trial_type=catch`.")
-]
-KeepChecks = Annotated[bool, typer.Option(help="Keep check trials that the file marks.")]
-Excluded = Annotated[
-    str | None, typer.Option(help="Participants to leave out, separated by commas.")
-]
-MinTime = Annotated[
-    float | None, typer.Option(help="Leave out answers faster than this, in the file's unit.")
-]
-MergeLabels = Annotated[
-    bool,
-    typer.Option(
-        help="Labels that differ only by case, blanks or invisible characters are one item."
-    ),
-]
-TableName = Annotated[
-    str | None,
-    typer.Option(help="Which sheet, variable or file, where a file holds several tables."),
-]
 MemoryLimit = Annotated[
     str | None,
     typer.Option(help="Memory limit, as in 4GiB; by default half of what is free."),
@@ -101,7 +58,7 @@ ClusterAt = Annotated[
 ]
 
 
-# ReadingOptions that have another name here than in Python.
+# Parameters that have another name here than in Python.
 RENAMED = {
     "n_components": "dimensions",
     "show_labels": "labels",
@@ -125,11 +82,27 @@ class CommandError(Exception):
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Turn errors into one clear message and an exit code; ``debug`` shows the traceback."""
-    options = signature(function).parameters
+    """Turn errors into one clear message and an exit code; ``debug`` shows the traceback.
 
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> None:
+    A parameter that is a named tuple stands for a group of options: those of its fields that are
+    annotated as such.
+    """
+    of_function = signature(function)
+    groups = {
+        name: _options_of(parameter.annotation)
+        for name, parameter in of_function.parameters.items()
+        if hasattr(parameter.annotation, "_field_defaults")
+    }
+    alone = {
+        name: [given.replace(kind=Parameter.KEYWORD_ONLY)]
+        for name, given in of_function.parameters.items()
+    }
+    options = {option.name: option for some in (alone | groups).values() for option in some}
+
+    def run(**kwargs: Any) -> None:
+        for name, group in groups.items():
+            values = {option.name: kwargs.pop(option.name) for option in group}
+            kwargs[name] = of_function.parameters[name].annotation(**values)
         # A polite request to end is an interruption like any other: nothing half written stays.
         signal.signal(signal.SIGTERM, _interrupt)
         if callable(signal.getsignal(signal.SIGINT)):  # that of the start; what is ignored stays so
@@ -138,7 +111,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         try:
             refuse_missing(kwargs.get("file"))
             with warnings_as_notes(kwargs.get("quiet", False)):
-                function(*args, **kwargs)
+                function(**kwargs)
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
@@ -150,7 +123,21 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
                 raise
             _fail(*_explain(error))
 
+    functools.update_wrapper(run, function)
+    run.__signature__ = of_function.replace(parameters=list(options.values()))  # type: ignore[attr-defined]
+    run.__annotations__ = {name: option.annotation for name, option in options.items()}
     return run
+
+
+def _options_of(group: Any) -> list[Parameter]:
+    """The options of a group, as parameters of a command."""
+    return [
+        Parameter(
+            name, Parameter.KEYWORD_ONLY, default=group._field_defaults[name], annotation=annotation
+        )
+        for name, annotation in get_type_hints(group, include_extras=True).items()
+        if hasattr(annotation, "__metadata__")
+    ]
 
 
 def refuse_missing(file: Path | None) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from ordinate._base.messages import some
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import ReadingOptions, open_answers, refuse_folder
+from ordinate.cli.data import AS_FOUND, ReadingOptions, open_answers, refuse_folder
 from ordinate.cli.maps import inside
 
 Map = Annotated[
@@ -34,19 +34,7 @@ def compare(
         str, typer.Option(help="What is dealt anew: answer, participant, or auto.")
     ] = "auto",
     permutations: Annotated[int, typer.Option(help="How often, with --answers.", min=19)] = 199,
-    layout: shell.LayoutName = "auto",
-    columns: shell.Columns = None,
-    first_id: shell.FirstId = None,
-    odd: shell.Odd = None,
-    response: shell.Response = None,
-    drop: shell.Drop = None,
-    only: shell.Only = None,
-    checks: shell.Checks = None,
-    keep_checks: shell.KeepChecks = False,
-    exclude_participants: shell.Excluded = None,
-    min_response_time: shell.MinTime = None,
-    merge_labels: shell.MergeLabels = False,
-    table: shell.TableName = None,
+    reading: ReadingOptions = AS_FOUND,
     seed: shell.Seed = 0,
     defuse: shell.Defuse = False,
     force: shell.Force = False,
@@ -74,7 +62,6 @@ def compare(
     names = (_name(first), _name(second))
     folder = Path(f"{names[0]}-{names[1]}") if output is None else output
     refuse_folder(folder, force, inputs=[first, second, *(answers or ())])
-    reading = ReadingOptions.of(locals())
     notes: list[str] = []
     total = 3 if answers is None else permutations + 5
     with shell.stages(total, quiet) as stages:

@@ -21,34 +21,65 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write.")]
 
 
 class ReadingOptions(NamedTuple):
-    """How a file is to be read, as all commands ask for it."""
+    """How a file is to be read, as all commands ask for it; and what some of them add."""
 
-    layout: str = "auto"
-    columns: str | None = None
-    first_id: int | None = None
-    odd: str | None = None
-    response: str | None = None
-    drop: str | None = None
-    only: str | None = None
-    checks: str | None = None
-    keep_checks: bool = False
-    exclude_participants: str | None = None
-    min_response_time: float | None = None
-    merge_labels: bool = False
-    table: str | None = None
+    layout: Annotated[
+        str, typer.Option(help="What the columns mean: see `ordinate check --help`.")
+    ] = "auto"
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns by role, some or all, as in `anchor=head,near=winner,far=loser`."
+        ),
+    ] = None
+    first_id: Annotated[
+        int | None, typer.Option(help="Integer ids count from this number: 0 or 1.", min=0)
+    ] = None
+    odd: Annotated[
+        str | None,
+        typer.Option(help="Which of three unnamed columns is the odd one: first, middle or last."),
+    ] = None
+    response: Annotated[
+        str | None,
+        typer.Option(
+            help="What answers mean, as in `f=first,j=second`; `item` if they name the item."
+        ),
+    ] = None
+    drop: Annotated[
+        str | None,
+        typer.Option(help="Bad rows to leave out: repeated (an item twice), unanswered, unnamed."),
+    ] = None
+    only: Annotated[str | None, typer.Option(help="The rows to read, as in `task=triplet`.")] = None
+    checks: Annotated[
+        str | None, typer.Option(help="Values that mark check trials, as in `trial_type=catch`.")
+    ] = None
+    keep_checks: Annotated[bool, typer.Option(help="Keep check trials that the file marks.")] = (
+        False
+    )
+    exclude_participants: Annotated[
+        str | None, typer.Option(help="Participants to leave out, separated by commas.")
+    ] = None
+    min_response_time: Annotated[
+        float | None, typer.Option(help="Leave out answers faster than this, in the file's unit.")
+    ] = None
+    merge_labels: Annotated[
+        bool,
+        typer.Option(
+            help="Labels that differ only by case, blanks or invisible characters are one item."
+        ),
+    ] = False
+    table: Annotated[
+        str | None,
+        typer.Option(help="Which sheet, variable or file, where a file holds several tables."),
+    ] = None
     groups: str | None = None
     memory_limit: str | None = None
 
-    @classmethod
-    def of(cls, parameters: dict[str, Any]) -> "ReadingOptions":
-        """Take the options among a command's parameters, given as its ``locals()``."""
-        return cls(**{name: parameters[name] for name in cls._fields if name in parameters})
-
-    def reading(self) -> dict[str, Any]:
-        """Return those that were given, as :func:`ordinate.readers.read` takes them."""
+    def given(self) -> dict[str, Any]:
+        """Return what was said, as :func:`ordinate.readers.read` takes them."""
         given = {
             name: value
-            for name, value, usual in zip(self._fields, self, ReadingOptions(), strict=True)
+            for name, value, usual in zip(self._fields, self, AS_FOUND, strict=True)
             if value != usual and name != "memory_limit"
         }
         return {
@@ -57,6 +88,7 @@ class ReadingOptions(NamedTuple):
         }
 
 
+AS_FOUND = ReadingOptions()
 PARSERS: dict[str, Callable[[Any], Any]] = {
     "layout": lambda text: text.replace("-", "_"),
     "columns": _values.columns,
@@ -77,7 +109,7 @@ def open_answers(
     limit = options.memory_limit
     working = working if limit else 0  # half of the free memory is no promise
     source = open_source(
-        file, memory_limit=limit, stream=stream, working=working, **options.reading()
+        file, memory_limit=limit, stream=stream, working=working, **options.given()
     )
     return source._replace(notes=[shell.spelled(note) for note in source.notes])
 
@@ -85,19 +117,7 @@ def open_answers(
 @shell.command
 def check(
     file: shell.File,
-    layout: shell.LayoutName = "auto",
-    columns: shell.Columns = None,
-    first_id: shell.FirstId = None,
-    odd: shell.Odd = None,
-    response: shell.Response = None,
-    drop: shell.Drop = None,
-    only: shell.Only = None,
-    checks: shell.Checks = None,
-    keep_checks: shell.KeepChecks = False,
-    exclude_participants: shell.Excluded = None,
-    min_response_time: shell.MinTime = None,
-    merge_labels: shell.MergeLabels = False,
-    table: shell.TableName = None,
+    reading: ReadingOptions = AS_FOUND,
     memory_limit: shell.MemoryLimit = None,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
@@ -126,7 +146,8 @@ def check(
     """
     from ordinate.data.advice import problems
 
-    source = open_answers(file, ReadingOptions.of(locals()), working=WORKING)
+    reading = reading._replace(memory_limit=memory_limit)
+    source = open_answers(file, reading, working=WORKING)
     triplets = source.load()
     found = problems(triplets, source.notes)
     summary = triplets.summarise()
@@ -159,19 +180,7 @@ def check(
 def convert(
     file: shell.File,
     output: Output,
-    layout: shell.LayoutName = "auto",
-    columns: shell.Columns = None,
-    first_id: shell.FirstId = None,
-    odd: shell.Odd = None,
-    response: shell.Response = None,
-    drop: shell.Drop = None,
-    only: shell.Only = None,
-    checks: shell.Checks = None,
-    keep_checks: shell.KeepChecks = False,
-    exclude_participants: shell.Excluded = None,
-    min_response_time: shell.MinTime = None,
-    merge_labels: shell.MergeLabels = False,
-    table: shell.TableName = None,
+    reading: ReadingOptions = AS_FOUND,
     fast: Annotated[bool, typer.Option("--fast", help="Write the fast layout.")] = False,
     memory_limit: shell.MemoryLimit = None,
     defuse: shell.Defuse = False,
@@ -196,7 +205,8 @@ def convert(
     folder = fast and not is_parquet(output)
     refuse_output(output, force, inputs=[file], folder=folder)
     refuse_defusing(defuse, output, fast)
-    source = open_answers(file, ReadingOptions.of(locals()), stream=fast, working=WORKING)
+    reading = reading._replace(memory_limit=memory_limit)
+    source = open_answers(file, reading, stream=fast, working=WORKING)
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
     if fast and isinstance(source.triplets, ondisk.TripletFile):

@@ -10,7 +10,7 @@ import typer
 from ordinate.cli import _shell as shell
 from ordinate.cli import people
 from ordinate.cli._after_fit import check_written, plain, report, story_of
-from ordinate.cli._appearance import find_appearance
+from ordinate.cli._appearance import PLAIN, LookOptions, find_appearance
 from ordinate.cli._before_fit import (
     begin_compiling,
     check_device,
@@ -19,20 +19,8 @@ from ordinate.cli._before_fit import (
     find_target,
     read_dimensions,
 )
-from ordinate.cli.data import ReadingOptions, open_answers
-from ordinate.cli.further import FurtherOptions, look_further
-from ordinate.cli.maps import (
-    Colour,
-    Ellipses,
-    ImageAlpha,
-    Images,
-    ImageSize,
-    Items,
-    KeepWhite,
-    Labels,
-    Name,
-    drawing_of,
-)
+from ordinate.cli.data import AS_FOUND, ReadingOptions, open_answers
+from ordinate.cli.further import NOTHING_MORE, FurtherOptions, look_further
 
 AROUND = 4  # stages: reading before the fits; figure, report and record after them
 
@@ -51,44 +39,14 @@ def fit(
         typer.Option("--output", "-o", help="Folder for the results; by default FILE-map."),
     ] = None,
     method: Annotated[str, typer.Option(help="auto, or one of `ordinate methods`.")] = "auto",
-    layout: shell.LayoutName = "auto",
-    columns: shell.Columns = None,
-    first_id: shell.FirstId = None,
-    odd: shell.Odd = None,
-    response: shell.Response = None,
-    drop: shell.Drop = None,
-    only: shell.Only = None,
-    checks: shell.Checks = None,
-    keep_checks: shell.KeepChecks = False,
-    exclude_participants: shell.Excluded = None,
-    min_response_time: shell.MinTime = None,
-    merge_labels: shell.MergeLabels = False,
-    table: shell.TableName = None,
-    images: Images = None,
-    items: Items = None,
-    colour: Colour = None,
-    name: Name = None,
-    labels: Labels = "auto",
-    image_size: ImageSize = None,
-    image_alpha: ImageAlpha = 1.0,
-    keep_white: KeepWhite = False,
-    ellipses: Ellipses = None,
+    reading: ReadingOptions = AS_FOUND,
+    looks: LookOptions = PLAIN,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     folds: Annotated[
         int | None,
         typer.Option(help="Parts held out in turn, to judge the map; 0 to judge nothing.", min=0),
     ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(help="Column of groups: also a map of each, and whether they differ."),
-    ] = None,
-    halves: Annotated[
-        int | None,
-        typer.Option(help="Cut the answers in two so often: are maps of halves alike?", min=1),
-    ] = None,
-    halves_by: Annotated[
-        str, typer.Option(help="What --halves deals to a half: answer or participant.")
-    ] = "answer",
+    more: FurtherOptions = NOTHING_MORE,
     noise: Annotated[str | None, typer.Option(help="btl or thurstone, for ste and loe.")] = None,
     regularization: Annotated[
         float | None, typer.Option(help="Ridge, for few answers per item.", min=0)
@@ -148,15 +106,15 @@ def fit(
     check_device(device)
     target = find_target(file, output, force)
     wanted = read_dimensions(dimensions)
-    drawing = drawing_of(labels, image_size, image_alpha, keep_white, ellipses)
+    drawing = looks.drawing()
     compiling = begin_compiling(method, noise, device, quiet)
     from ordinate._base.writing import whole_folder
     from ordinate.estimators import methods
     from ordinate.estimators.participants import ParticipantEmbedding
     from ordinate.study.run_folder import write_run
 
-    options = ReadingOptions.of(locals())
-    more = FurtherOptions.of(locals())
+    reading = reading._replace(groups=more.groups, memory_limit=memory_limit)
+    more = more._replace(folds=folds, seed=seed, quiet=quiet).understood()
     with (
         compiling,
         shell.cluster(cluster, quiet) as client,
@@ -166,12 +124,12 @@ def fit(
     ):
         stages.begin("reading")
         if client is None:
-            source = read_and_check(file, options, wanted if isinstance(wanted, int) else None)
+            source = read_and_check(file, reading, wanted if isinstance(wanted, int) else None)
         else:
-            source = open_on_workers(file, options, client)
+            source = open_on_workers(file, reading, client)
         triplets = source.triplets
         named = [str(label) for label in triplets.items]
-        appearance = find_appearance(named, images, items, colour, name, quiet=quiet)
+        appearance = find_appearance(named, looks, quiet=quiet)
         appearance = appearance._replace(drawing=drawing)
         choice = methods.choose(
             triplets,
@@ -185,7 +143,7 @@ def fit(
             device=device,
             random_state=seed,
         )
-        check_ellipses(ellipses, choice)
+        check_ellipses(looks.ellipses, choice)
         more.check(source, choice.estimator)
         compiling.wait()
         estimator, screened, differing = choice.estimator, None, None
@@ -278,7 +236,7 @@ def open_on_workers(file: Path, options: ReadingOptions, client: Any) -> Checked
     from ordinate.files.ondisk import open_triplets
     from ordinate.files.readers import refuse_options
 
-    refuse_options("workers read the columns anchor, near and far as they are", options.reading())
+    refuse_options("workers read the columns anchor, near and far as they are", options.given())
     url = re.sub(r"^(\w{2,}):/+", r"\1://", str(file))  # a path has one slash
     stored = open_triplets(url, client=client, memory_limit=options.memory_limit)
     origin = {

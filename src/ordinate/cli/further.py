@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
 
 from ordinate.cli import _shell as shell
 
@@ -18,28 +20,34 @@ BY = ("answer", "participant", "row")
 class FurtherOptions(NamedTuple):
     """What is wanted, as ``fit`` asks for it."""
 
-    groups: str | None = None
-    halves: int | None = None
-    halves_by: str = "answer"
+    groups: Annotated[
+        str | None,
+        typer.Option(help="Column of groups: also a map of each, and whether they differ."),
+    ] = None
+    halves: Annotated[
+        int | None,
+        typer.Option(help="Cut the answers in two so often: are maps of halves alike?", min=1),
+    ] = None
+    halves_by: Annotated[
+        str, typer.Option(help="What --halves deals to a half: answer or participant.")
+    ] = "answer"
     folds: int | None = None
     seed: int = 0
     quiet: bool = False
 
-    @classmethod
-    def of(cls, parameters: dict[str, Any]) -> "FurtherOptions":
-        """Take the options among a command's parameters, given as its ``locals()``."""
-        found = cls(**{name: parameters[name] for name in cls._fields})
-        if found.halves_by not in BY:
+    def understood(self) -> "FurtherOptions":
+        """Return the options, once it is known that they go together."""
+        if self.halves_by not in BY:
             raise shell.CommandError(
-                f"--halves-by must be one of {', '.join(BY)}; got {found.halves_by}",
+                f"--halves-by must be one of {', '.join(BY)}; got {self.halves_by}",
                 shell.WRONG_USE,
             )
-        if found.halves is None and found.halves_by != BY[0]:
+        if self.halves is None and self.halves_by != BY[0]:
             raise shell.CommandError(
-                f"--halves-by {found.halves_by} goes with --halves, which says how many times",
+                f"--halves-by {self.halves_by} goes with --halves, which says how many times",
                 shell.WRONG_USE,
             )
-        return found
+        return self
 
     def check(self, source: "Checked", estimator: Any) -> None:
         """Refuse what cannot be done before anything is fitted."""
@@ -67,6 +75,9 @@ class FurtherOptions(NamedTuple):
     def n_stages(self) -> int:
         """How many stages it takes, about."""
         return (self.n_folds + 1) * (self.groups is not None) + (self.halves or -1) + 1
+
+
+NOTHING_MORE = FurtherOptions()
 
 
 class Further(NamedTuple):

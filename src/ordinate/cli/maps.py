@@ -7,43 +7,10 @@ import typer
 
 from ordinate._base.messages import some
 from ordinate.cli import _shell as shell
-from ordinate.cli._appearance import find_appearance
-from ordinate.cli.data import ReadingOptions, open_answers, refuse_output
+from ordinate.cli._appearance import PLAIN, LookOptions, find_appearance
+from ordinate.cli.data import AS_FOUND, ReadingOptions, open_answers, refuse_output
 
 Embedding = Annotated[Path, typer.Argument(help="A map: embedding.csv, or the folder of `fit`.")]
-Images = Annotated[
-    Path | None, typer.Option(help="Folder with a picture of each item, named by its label.")
-]
-Items = Annotated[
-    Path | None, typer.Option(help="File about the items: a column of labels, and any others.")
-]
-Name = Annotated[
-    str | None,
-    typer.Option(help="Column with the names to show; by default `name`, if there is one."),
-]
-Colour = Annotated[
-    str | None, typer.Option("--colour", "--color", help="Column to colour the items by.")
-]
-
-Labels = Annotated[
-    str,
-    typer.Option(help="Labels to draw: auto (those that have room), all, none, or how many."),
-]
-ImageSize = Annotated[float | None, typer.Option(help="Size of pictures in mm.")]
-ImageAlpha = Annotated[
-    float, typer.Option(help="1 for opaque pictures, less for transparent ones, above 0.")
-]
-KeepWhite = Annotated[
-    bool, typer.Option("--keep-white", help="Keep white backgrounds of pictures.")
-]
-Ellipses = Annotated[
-    bool | None,
-    typer.Option(
-        "--ellipses/--no-ellipses",
-        help="Show how sure each place is; by default in 1 or 2 dimensions, up to 300 items.",
-        show_default=False,
-    ),
-]
 
 
 @shell.command
@@ -57,18 +24,10 @@ def plot(
             help="PNG, TIFF, SVG, PDF or EPS file; by default the map's name with .png.",
         ),
     ] = None,
-    images: Images = None,
-    items: Items = None,
-    colour: Colour = None,
-    name: Name = None,
+    looks: LookOptions = PLAIN,
     title: Annotated[str | None, typer.Option(help="Title above the map.")] = None,
     caption: Annotated[str | None, typer.Option(help="Text below the map.")] = None,
     width: Annotated[str, typer.Option(help="column, page or a width in mm.")] = "page",
-    labels: Labels = "auto",
-    image_size: ImageSize = None,
-    image_alpha: ImageAlpha = 1.0,
-    keep_white: KeepWhite = False,
-    ellipses: Ellipses = None,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
@@ -87,10 +46,12 @@ def plot(
     path = embedding.with_suffix(".png") if output is None else output
     refuse_output(path, force, inputs=[embedding])
     check_ending(path)
-    drawing = drawing_of(labels, image_size, image_alpha, keep_white, ellipses)
+    drawing = looks.drawing()
     found = _read(embedding)
-    covariance = None if ellipses is False else _covariance(embedding, found, bool(ellipses), quiet)
-    appearance = find_appearance(found.labels, images, items, colour, name, found.columns, quiet)
+    covariance = None
+    if looks.ellipses is not False:
+        covariance = _covariance(embedding, found, bool(looks.ellipses), quiet)
+    appearance = find_appearance(found.labels, looks, found.columns, quiet)
     with shell.warnings_as_notes(quiet):
         figure = plot_map(
             found.points,
@@ -113,19 +74,7 @@ def plot(
 def score(
     embedding: Embedding,
     file: shell.File,
-    layout: shell.LayoutName = "auto",
-    columns: shell.Columns = None,
-    first_id: shell.FirstId = None,
-    odd: shell.Odd = None,
-    response: shell.Response = None,
-    drop: shell.Drop = None,
-    only: shell.Only = None,
-    checks: shell.Checks = None,
-    keep_checks: shell.KeepChecks = False,
-    exclude_participants: shell.Excluded = None,
-    min_response_time: shell.MinTime = None,
-    merge_labels: shell.MergeLabels = False,
-    table: shell.TableName = None,
+    reading: ReadingOptions = AS_FOUND,
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
@@ -153,7 +102,7 @@ def score(
 
     embedding = inside(embedding)
     found = _read(embedding)
-    source = open_answers(file, ReadingOptions.of(locals()))
+    source = open_answers(file, reading)
     sha256, triplets = source.sha256, source.load()
     rows = places(map(str, triplets.items), found.labels)
     ids = rows[triplets.rows]
@@ -310,27 +259,6 @@ def export(
     found = _read(embedding)
     write_distances(output, found.labels, found.points, large=large, defuse=defuse)
     shell.say(f"{output}", quiet)
-
-
-def drawing_of(
-    labels: str,
-    image_size: float | None,
-    image_alpha: float,
-    keep_white: bool,
-    ellipses: bool | None,
-) -> dict[str, Any]:
-    """Return how to draw, as arguments of ``plot_map``, once it is known that it can be."""
-    from ordinate.figures.plotting import check_drawing
-
-    show = int(labels) if labels.isdecimal() else labels
-    check_drawing(show, image_size, image_alpha)
-    return {
-        "show_labels": show,
-        "image_size": image_size,
-        "image_alpha": image_alpha,
-        "keep_white": keep_white,
-        "ellipses": ellipses,
-    }
 
 
 def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any:

@@ -9,7 +9,7 @@ import typer
 
 from ordinate._base.messages import Message, Option, some
 from ordinate.cli import _shell as shell
-from ordinate.cli.data import ReadingOptions, open_answers, refuse_folder
+from ordinate.cli.data import AS_FOUND, ReadingOptions, open_answers, refuse_folder
 
 if TYPE_CHECKING:
     from ordinate.data.triplets import Triplets
@@ -39,19 +39,7 @@ def place(
         bool,
         typer.Option("--append", help="Write the whole map, new items included, and its model."),
     ] = False,
-    layout: shell.LayoutName = "auto",
-    columns: shell.Columns = None,
-    first_id: shell.FirstId = None,
-    odd: shell.Odd = None,
-    response: shell.Response = None,
-    drop: shell.Drop = None,
-    only: shell.Only = None,
-    checks: shell.Checks = None,
-    keep_checks: shell.KeepChecks = False,
-    exclude_participants: shell.Excluded = None,
-    min_response_time: shell.MinTime = None,
-    merge_labels: shell.MergeLabels = False,
-    table: shell.TableName = None,
+    reading: ReadingOptions = AS_FOUND,
     defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
@@ -86,10 +74,10 @@ def place(
     folder = folder.parent if folder.name == "embedding.csv" else folder
     refuse_folder(target, force, inputs=[folder, file])
     model = _load(folder)
-    source = open_answers(file, ReadingOptions.of(locals()))
+    source = open_answers(file, reading)
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
-    triplets = _matched(source.load(), model, merge_labels)
+    triplets = _matched(source.load(), model, reading.merge_labels)
     _refuse(triplets, model, folder, file)
     told: list[str] = []
     with shell.warnings_kept(told):
