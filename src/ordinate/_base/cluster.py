@@ -107,6 +107,11 @@ class Cluster:
         return len(self._workers())
 
     @property
+    def n_threads(self) -> int:
+        """How many threads they have together."""
+        return sum(n_threads for _, n_threads in self._workers())
+
+    @property
     def bytes_per_task(self) -> int:
         """Bytes of data that each task may hold, where every thread of a worker runs one."""
         return int(SHARE * min(memory / n_threads for memory, n_threads in self._workers()))
