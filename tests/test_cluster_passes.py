@@ -1,10 +1,13 @@
 """Tasks of a pass on a cluster: few, however many partitions there are, and the same sums."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 from test_cluster import SEPARATE
 
-from ordinate import sample_points, sample_triplets
+from ordinate import STE, sample_points, sample_triplets
 from ordinate.algorithms import landmark_cluster
 from ordinate.files.cluster import handle, of_collection
 from ordinate.kernels import losses
@@ -50,3 +53,23 @@ def test_there_are_as_many_stripes_as_threads_unless_they_are_large(monkeypatch)
         assert stripes[0].stop == most
         assert stripes[-1].stop == n_items
         assert all(part.start % 10 == 0 for part in stripes)
+
+
+def test_all_workers_restarted_one_by_one_change_nothing(client):
+    """Each is killed between passes, and comes back empty: all rows are lost and read again."""
+    pids = list(client.run(os.getpid).values())
+    left = iter(pids)
+
+    def restart_one(_):
+        if (pid := next(left, None)) is not None:
+            os.kill(pid, signal.SIGKILL)
+
+    options = {"init": POINTS + 0.1, "n_init": 1, "tol": 1e-6}
+    here = STE(**options).fit(ROWS[: 1 << 15])
+    rows = da.from_array(ROWS[: 1 << 15], chunks=(1 << 16, 3))
+    with client.as_current():
+        there = STE(**options, callback=restart_one).fit(rows)
+    assert next(left, None) is None
+    assert np.array_equal(there.embedding_, here.embedding_)
+    client.wait_for_workers(2, timeout=60)
+    assert not set(pids) & set(client.run(os.getpid).values())

@@ -233,7 +233,10 @@ def connected(where: str) -> Iterator[Any]:
             client = distributed.Client(where, timeout=ANSWERING)
         else:
             client = distributed.Client(
-                n_workers=int(local[1]), threads_per_worker=1, silence_logs=logging.ERROR
+                n_workers=int(local[1]),
+                threads_per_worker=1,
+                dashboard_address=":0",  # any that is free: it is shown
+                silence_logs=logging.ERROR,
             )
     except OSError as error:
         raise ValueError(

@@ -235,8 +235,8 @@ def read_map(path: str | os.PathLike) -> MapFile:
             f"rows; it has {', '.join(table.column_names)} and {table.num_rows:,} rows"
         )
     try:
-        points = np.array([table[name].to_numpy() for name in names], dtype=float).T
-    except (TypeError, ValueError) as error:
+        points = np.array([table[name].cast(pa.float64()).to_numpy() for name in names]).T
+    except pa.ArrowException as error:
         raise ValueError(f"{path}: coordinates must be numbers: {error}") from None
     if np.isinf(points).any():
         raise ValueError(f"{path}: coordinates must be finite numbers, or empty for no place")
