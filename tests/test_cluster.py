@@ -48,7 +48,7 @@ def ste(**options):
 
 @pytest.fixture(scope="module", autouse=True)
 def small_blocks():
-    """Rows of scores in blocks of 100, each a stripe on the cluster."""
+    """Rows of scores in blocks of 100, of which stripes on the cluster have one or several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(score_rows, "BLOCK", 100)
         patch.setattr(landmark_cluster, "BLOCK", 100)

@@ -107,6 +107,11 @@ class Cluster:
         return len(self._workers())
 
     @property
+    def n_threads(self) -> int:
+        """How many threads they have together."""
+        return sum(n_threads for _, n_threads in self._workers())
+
+    @property
     def bytes_per_task(self) -> int:
         """Bytes of data that each task may hold, where every thread of a worker runs one."""
         return int(SHARE * min(memory / n_threads for memory, n_threads in self._workers()))
@@ -228,7 +233,10 @@ def connected(where: str) -> Iterator[Any]:
             client = distributed.Client(where, timeout=ANSWERING)
         else:
             client = distributed.Client(
-                n_workers=int(local[1]), threads_per_worker=1, silence_logs=logging.ERROR
+                n_workers=int(local[1]),
+                threads_per_worker=1,
+                dashboard_address=":0",  # any that is free: it is shown
+                silence_logs=logging.ERROR,
             )
     except OSError as error:
         raise ValueError(

@@ -23,6 +23,7 @@ from ordinate.kernels.noise import Noise
 from ordinate.passes import ClusterColumns, MemoryColumns, StreamedColumns
 
 MOST_STRIPES = 64
+STRIPE = 1 << 26  # bytes from which there is a stripe more; threads have one each
 PAIR, WEIGHT, SCORE = 8, 8, 320  # bytes, the last of all that ranking needs for an item
 COPIES = 2  # of a column, while its parts are joined
 BY_ITEM = ("scores", "information", "n_compared")  # what is known of each item in a column
@@ -61,9 +62,10 @@ class ClusterScores:
             [call(_told, column) for column in columns], f"ranking {len(columns)} columns"
         )
         shared, stripes = cluster.share(landmarks), []
-        for part in _stripes(n_items):
+        n_bytes = len(BY_ITEM) * 8 * n_items * len(landmarks)
+        for part in _stripes(n_items, max(cluster.n_threads, n_bytes // STRIPE)):
             slices = [call(_slice, column, part.start, part.stop) for column in columns]
-            stripes.append(call(_stripe, part.start, shared, *slices))
+            stripes.append(call(_stripe, part.start, BLOCK, shared, *slices))
         self._stripes = cluster.kept(stripes)
         about = {name: np.hstack([column[name] for column in told]) for name in told[0]}
         self.n_one_sided, self.n_parts = about["n_one_sided"], about["n_parts"]
@@ -165,10 +167,10 @@ def _told(column: Scores) -> dict[str, Any]:
     return {name: getattr(column, name) for name in OF_COLUMN}
 
 
-def _stripes(n_items: int) -> list[slice]:
-    """Cut the rows into stripes of whole blocks."""
+def _stripes(n_items: int, wanted: int) -> list[slice]:
+    """Cut the rows into about so many stripes, of whole blocks: how many changes no result."""
     n_blocks = -(-n_items // BLOCK)
-    return blocks(n_items, -(-n_blocks // MOST_STRIPES) * BLOCK)
+    return blocks(n_items, -(-n_blocks // min(wanted, MOST_STRIPES)) * BLOCK)
 
 
 class Stripe(NamedTuple):
@@ -183,11 +185,11 @@ def _slice(column: Scores, start: int, stop: int) -> np.ndarray:
     return np.stack([getattr(column, name)[start:stop, 0] for name in BY_ITEM])
 
 
-def _stripe(first: int, landmarks: np.ndarray, *slices: np.ndarray) -> Stripe:
+def _stripe(first: int, size: int, landmarks: np.ndarray, *slices: np.ndarray) -> Stripe:
     scores, information, n_compared = np.ascontiguousarray(np.stack(slices, axis=2))
     cut = [
         Block.of(scores[part], information[part], first + part.start, landmarks)
-        for part in blocks(len(scores), BLOCK)
+        for part in blocks(len(scores), size)
     ]
     return Stripe(cut, information, n_compared)
 

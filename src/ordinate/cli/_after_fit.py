@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from ordinate.study.story import Story
 
 FILES = (
-    *("embedding.csv", "embedding.png", "embedding.svg", "dimensions.png", "dimensions.svg"),
+    *("embedding.csv", "embedding.parquet", "embedding.png", "embedding.svg"),
+    *("dimensions.png", "dimensions.svg"),
     *("participants.csv", "participants.png", "participants.svg", "axes.csv"),
     *("covariance.npy", "model.json", "report.html", "run.json"),
     *("groups.csv", "groups.png", "groups.svg", "groups"),

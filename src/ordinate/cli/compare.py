@@ -99,8 +99,10 @@ def compare(
 
 def _name(path: Path) -> str:
     """Return what a map is called: by its folder, where it is in one of its own."""
+    from ordinate.files.maps import MAPS
+
     path = path.resolve()
-    return path.parent.name if path.name == "embedding.csv" else path.stem
+    return path.parent.name if path.name in MAPS else path.stem
 
 
 def _of_maps(first: Path, second: Path) -> Any:

@@ -1,5 +1,6 @@
 """Commands about data: check, convert, simulate."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -114,6 +115,16 @@ def open_answers(
     return source._replace(notes=[shell.spelled(note) for note in source.notes])
 
 
+def open_for_workers(file: Path, options: ReadingOptions, client: Any) -> Any:
+    """Open what the workers of a cluster are to read."""
+    from ordinate.files.ondisk import open_triplets
+    from ordinate.files.readers import refuse_options
+
+    refuse_options("workers read the columns anchor, near and far as they are", options.given())
+    url = re.sub(r"^(\w{2,}):/+", r"\1://", str(file))  # a path has one slash
+    return open_triplets(url, client=client, memory_limit=options.memory_limit)
+
+
 @shell.command
 def check(
     file: shell.File,
@@ -183,6 +194,7 @@ def convert(
     reading: ReadingOptions = AS_FOUND,
     fast: Annotated[bool, typer.Option("--fast", help="Write the fast layout.")] = False,
     memory_limit: shell.MemoryLimit = None,
+    cluster: shell.ClusterAt = None,
     defuse: shell.Defuse = False,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
@@ -192,20 +204,32 @@ def convert(
 
     The ending of the output sets the format: .parquet, .csv, .tsv or .feather. The fast layout, for
     files larger than memory, is a folder of arrays or a .parquet file, grouped by anchor, with
-    compact ids, and checksums of all that it holds.
+    compact ids, and checksums of all that it holds. The workers of a cluster write that folder.
 
     ```
     ordinate convert responses.csv -o triplets.parquet
     ordinate convert huge.csv -o huge --fast
+    ordinate convert huge/ -o fast --cluster tcp://host:8786
     ```
     """
     from ordinate.files import ondisk
     from ordinate.files.ondisk.writing import is_parquet
 
-    folder = fast and not is_parquet(output)
+    folder = (fast or cluster is not None) and not is_parquet(output)
     refuse_output(output, force, inputs=[file], folder=folder)
-    refuse_defusing(defuse, output, fast)
+    refuse_defusing(defuse, output, fast or cluster is not None)
     reading = reading._replace(memory_limit=memory_limit)
+    if cluster is not None:
+        with (
+            shell.cluster(cluster, quiet) as client,
+            shell.stages(1, quiet) as stages,
+            shell.warnings_as_notes(quiet),
+        ):
+            stages.begin("converting")
+            stored = open_for_workers(file, reading, client)
+            ondisk.convert(stored, output, force=force)
+        shell.say(f"{len(stored):,} triplets in {output}", quiet)
+        return
     source = open_answers(file, reading, stream=fast, working=WORKING)
     for note in source.notes:
         shell.say(f"note: {note}", quiet)

@@ -1,6 +1,5 @@
 """The command ``fit``: from raw file to labelled coordinates, figure and report."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -19,7 +18,7 @@ from ordinate.cli._before_fit import (
     find_target,
     read_dimensions,
 )
-from ordinate.cli.data import AS_FOUND, ReadingOptions, open_answers
+from ordinate.cli.data import AS_FOUND, ReadingOptions, open_answers, open_for_workers
 from ordinate.cli.further import NOTHING_MORE, FurtherOptions, look_further
 
 AROUND = 4  # stages: reading before the fits; figure, report and record after them
@@ -233,14 +232,12 @@ def open_on_workers(file: Path, options: ReadingOptions, client: Any) -> Checked
     """Open what the workers of a cluster are to read."""
     from ordinate.data.advice import Problem
     from ordinate.data.summary import Brief
-    from ordinate.files.ondisk import open_triplets
-    from ordinate.files.readers import refuse_options
 
-    refuse_options("workers read the columns anchor, near and far as they are", options.given())
-    url = re.sub(r"^(\w{2,}):/+", r"\1://", str(file))  # a path has one slash
-    stored = open_triplets(url, client=client, memory_limit=options.memory_limit)
+    notes: list[str] = []
+    with shell.warnings_kept(notes):
+        stored = open_for_workers(file, options, client)
     origin = {
-        "file": url,
+        "file": str(stored.path),
         "sha256": "",
         "layout": "cluster",
         "rows": len(stored),
@@ -249,7 +246,7 @@ def open_on_workers(file: Path, options: ReadingOptions, client: Any) -> Checked
     note = "on a cluster: no answers were held out, and the data check was left out"
     unchecked = Problem("note", "the data were not checked", "they are on a cluster")
     brief = Brief(len(stored), stored.n_items)
-    return Checked(stored, True, [note], [unchecked], brief, origin)
+    return Checked(stored, True, [*notes, note], [unchecked], brief, origin)
 
 
 def analysed(

@@ -144,11 +144,12 @@ def score(
 def _probabilities(embedding: Path, ids: Any, triplets: Any) -> dict[str, float | None]:
     """How likely the answers are by the model beside a map, if it says so; ids are rows of it."""
     from ordinate.data.triplets import Triplets
-    from ordinate.estimators.saving import MAP, MODEL, load
+    from ordinate.estimators.saving import MODEL, load
     from ordinate.evaluation.metrics import judge_probabilities
+    from ordinate.files.maps import MAPS
 
     unknown: dict[str, float | None] = {"log_likelihood": None, "calibration_error": None}
-    if embedding.name != MAP or not (embedding.parent / MODEL).exists():
+    if embedding.name not in MAPS or not (embedding.parent / MODEL).exists():
         return unknown
     try:
         model = load(embedding.parent)
@@ -265,11 +266,12 @@ def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any
     """Return how sure the model beside a map is of each item's place; None if it is not known."""
     import warnings
 
-    from ordinate.estimators.saving import MAP, MODEL, load
+    from ordinate.estimators.saving import MODEL, load
     from ordinate.figures.error_marks import doubt_of
+    from ordinate.files.maps import MAPS
 
     try:
-        if embedding.name != MAP or not (embedding.parent / MODEL).exists():
+        if embedding.name not in MAPS or not (embedding.parent / MODEL).exists():
             raise ValueError(f"there is no {MODEL} of {embedding.name} beside it, as fit leaves it")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a changed table: that is told below
@@ -309,7 +311,9 @@ def _belongs(covariance: Any, found: Any) -> bool:
 
 def inside(path: Path) -> Path:
     """Return the map in a folder that ``fit`` made; any other path as it is."""
-    return path / "embedding.csv" if path.is_dir() else path
+    from ordinate.files.maps import map_in
+
+    return map_in(path)
 
 
 def _read(path: Path) -> Any:

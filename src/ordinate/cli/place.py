@@ -61,7 +61,7 @@ def place(
     from ordinate._base.endings import stem
     from ordinate._base.writing import whole_folder
     from ordinate.files.formats.files import is_pipe, path_in_words
-    from ordinate.files.maps import read_map
+    from ordinate.files.maps import MAPS, map_in, read_map
     from ordinate.study.placed_folder import write_placed
 
     if is_pipe(file) and output is None:
@@ -71,7 +71,7 @@ def place(
             shell.WRONG_USE,
         )
     target = file.with_name(f"{stem(file.name)}-placed") if output is None else output
-    folder = folder.parent if folder.name == "embedding.csv" else folder
+    folder = folder.parent if folder.name in MAPS else folder
     refuse_folder(target, force, inputs=[folder, file])
     model = _load(folder)
     source = open_answers(file, reading)
@@ -107,7 +107,7 @@ def place(
         whole_folder(target, force=force, checked=True) as partial,
         shell.warnings_as_notes(quiet),
     ):
-        known = read_map(folder / "embedding.csv")
+        known = read_map(map_in(folder))
         record = write_placed(partial, model, known, placed, record, append=append, defuse=defuse)
     _report(target, record, quiet, as_json)
 

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import is_table
 from ordinate.estimators.base import Embedder
-from ordinate.estimators.saving import MAP, MODEL, load
+from ordinate.estimators.saving import MODEL, load
 from ordinate.evaluation.comparison import Comparison, Map, compare_maps
 from ordinate.evaluation.permutation import N_PERMUTATIONS, compare_answers
 from ordinate.files.inputs import as_triplets
-from ordinate.files.maps import DIMENSION, read_map
+from ordinate.files.maps import DIMENSION, MAPS, map_in, read_map
 
 FORMS = (
     "a fitted model, a folder of model.save or of `ordinate fit`, the path of an embedding.csv, a "
@@ -130,12 +130,13 @@ def _model_of(given: Any) -> Embedder | None:
 
 
 def _folder(path: Path) -> Path:
-    return path.parent if path.name == MAP and not path.is_dir() else path
+    table = map_in(path)
+    return table.parent if table.name in MAPS else path
 
 
 def _of_path(path: Path) -> Map:
     """Read a folder with its model, or a table alone; labels are texts, as in the table."""
-    table = read_map(path / MAP if path.is_dir() else path)
+    table = read_map(map_in(path))
     model = None
     if (_folder(path) / MODEL).exists():
         try:

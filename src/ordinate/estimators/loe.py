@@ -22,6 +22,7 @@ from ordinate.estimators.base import Embedder
 from ordinate.estimators.placing import MadeBy, PlacingEmbedder
 from ordinate.estimators.uncertain import UncertainEmbedder
 from ordinate.files.cluster import PartitionedTriplets
+from ordinate.files.maps import MANY as MANY_ITEMS
 from ordinate.kernels import losses
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
@@ -223,6 +224,10 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
     @property
     def _can_tell(self) -> bool:
         return self._scores is not None
+
+    @property
+    def _tells_only_if_asked(self) -> bool:
+        return isinstance(self._scores, ClusterScores) and len(self.embedding_) > MANY_ITEMS
 
     def _covariances(self, by: str) -> np.ndarray:
         return landmark_covariances(

@@ -1,7 +1,8 @@
 """Fitted models as folders that other programs open too: a JSON file and a CSV table, no pickles.
 
 model.json      a schema number, the method, its parameters and what the fit found
-embedding.csv   label, dim1, dim2, ...: the map; se1, se2, ...: standard errors of the coordinates
+embedding.csv   label, dim1, dim2, ...: the map; se1, se2, ...: standard errors of the coordinates;
+                of more than a million items a folder of Parquet files, embedding.parquet
 covariance.npy  each item's covariance (n, d, d), of methods that know how sure a map is
 """
 
@@ -21,10 +22,10 @@ from ordinate._base.writing import whole_file, whole_folder, write_json
 from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.uncertain import IN_WORDS, Covariance, UncertainEmbedder
-from ordinate.files.maps import read_map, write_map
+from ordinate.files.maps import map_in, map_name, read_map, write_map
 
 SCHEMA = 1
-MODEL, MAP, COVARIANCE = "model.json", "embedding.csv", "covariance.npy"
+MODEL, COVARIANCE = "model.json", "covariance.npy"
 # The map is a table of its own; longer arrays than this are no summary of a fit.
 IN_THE_TABLE, LONGEST = ("embedding_", "items_"), 10_000
 RECORDS = {"dimension_": DimensionChoice}  # what is kept as a dict, and made of it again
@@ -34,7 +35,8 @@ def save(model: Embedder, folder: str | os.PathLike, *, force: bool = False) -> 
     """Write a fitted model to a folder; see :meth:`Embedder.save`."""
     known = known_covariance(model)
     with whole_folder(folder, force=force) as new:
-        write_map(new / MAP, model.items_, model.embedding_, standard_errors(known))
+        table = new / map_name(len(model.items_))
+        write_map(table, model.items_, model.embedding_, standard_errors(known))
         write_model(new / MODEL, model, known)
 
 
@@ -47,6 +49,14 @@ def known_covariance(model: Embedder) -> Covariance | None:
         not isinstance(model, UncertainEmbedder)
         or not {"_covariance", "_data"} & vars(model).keys()
     ):
+        return None
+    if model._tells_only_if_asked and "_covariance" not in vars(model):
+        warnings.warn(
+            "how sure the map is is not saved: it would bring the scores of all items here from "
+            "the cluster. Ask for covariance_ first if they have room",
+            UserWarning,
+            stacklevel=2,
+        )
         return None
     try:
         return model._known_covariance()
@@ -136,7 +146,8 @@ def load(folder: str | os.PathLike) -> Embedder:
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / MODEL} cannot be read: {error}") from None
-    table = read_map(folder / MAP)
+    where = map_in(folder)
+    table = read_map(where)
     try:
         if record["schema"] > SCHEMA:
             raise ValueError(
@@ -160,8 +171,8 @@ def load(folder: str | os.PathLike) -> Embedder:
             raise ValueError(f"there is no covariance by {by['by']!r}")
         if record["shape"] != list(table.points.shape):
             raise ValueError(
-                f"it says that the map is {record['shape']}, items and dimensions, but {MAP} has "
-                f"{list(table.points.shape)}"
+                f"it says that the map is {record['shape']}, items and dimensions, but "
+                f"{where.name} has {list(table.points.shape)}"
             )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{folder / MODEL} is no model: {error}") from error
@@ -173,7 +184,7 @@ def load(folder: str | os.PathLike) -> Embedder:
             model._covariance = known
         else:
             warnings.warn(
-                f"{folder / MAP} has other standard errors than {COVARIANCE} beside it: it was "
+                f"{where} has other standard errors than {COVARIANCE} beside it: it was "
                 "sorted or changed since, so that the covariance is not used",
                 UserWarning,
                 stacklevel=2,

@@ -53,6 +53,11 @@ class UncertainEmbedder(Embedder):
         return self._data is not None
 
     @property
+    def _tells_only_if_asked(self) -> bool:
+        """Whether it takes more than there is to be had here, as a rule, to tell."""
+        return False
+
+    @property
     def covariance_(self) -> np.ndarray:
         """Covariance (n_items, d, d) of each item's coordinates; NaN for items without a place.
 

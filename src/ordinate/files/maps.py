@@ -1,16 +1,24 @@
-"""Maps as files: a CSV with the columns label, dim1, dim2, ... and what else is known of items."""
+"""Maps as files: tables with the columns label, dim1, dim2, ... and what else is known of items.
+
+A CSV file; of very many items a folder of Parquet files, which Dask, Spark and pandas read as one
+table.
+"""
 
 import csv
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ordinate._base.messages import Message, Option
-from ordinate._base.writing import whole_file
+from ordinate._base.threads import blocks
+from ordinate._base.writing import whole_file, whole_folder
 
+MAPS = MAP, PARTS = "embedding.csv", "embedding.parquet"  # the map in a folder of results
+MANY = 1_000_000  # items of a map up to which it is a CSV file, and of each part of a larger one
 DIMENSION = "dim"
 BYTES = 19  # of a distance as text, at most about
 LARGE = 500_000_000  # bytes that are not written unasked
@@ -58,6 +66,22 @@ def defused(table: Any) -> tuple[Any, list[str]]:
     return table, list(dict.fromkeys(changed))
 
 
+def map_name(n_items: int) -> str:
+    """Return the name that the map of so many items has in a folder of results."""
+    return MAP if n_items <= MANY else PARTS
+
+
+def map_in(path: Path) -> Path:
+    """Return the map in a folder of results; any other path as it is."""
+    if not path.is_dir() or _is_parts(path):
+        return path
+    return path / (PARTS if (path / PARTS).is_dir() and not (path / MAP).exists() else MAP)
+
+
+def _is_parts(path: str | os.PathLike) -> bool:
+    return Path(path).suffix == Path(PARTS).suffix
+
+
 def write_map(
     path: str | os.PathLike,
     labels: Any,
@@ -67,6 +91,8 @@ def write_map(
     defuse: bool = False,
 ) -> None:
     """Write a map: labels, coordinates and further columns; a missing value is empty.
+
+    A path that ends in ``.parquet`` becomes a folder: part-0000.parquet, part-0001.parquet, ...
 
     ``defuse`` puts ``'`` before texts that spreadsheets would take for formulas; reading the map
     takes it off.
@@ -85,15 +111,33 @@ def write_map(
     """
     import pyarrow as pa
 
-    table: dict[str, Any] = {"label": [as_text(label, defuse=defuse) for label in labels]}
+    table: dict[str, Any] = {}
+    if _is_parts(path):  # which no spreadsheet opens, and which keeps numbers as they are
+        defuse, numbers = False, np.asarray(labels).dtype.kind == "i"
+        table["label"] = pa.array(labels if numbers else [str(label) for label in labels])
+    else:
+        table["label"] = [as_text(label, defuse=defuse) for label in labels]
     for k, coordinates in enumerate(np.asarray(points, dtype=float).T, start=1):
         table[f"{DIMENSION}{k}"] = pa.array(coordinates, from_pandas=True)
     for name, values in columns.items():
         if name in table:
             raise ValueError(f"a map has a column {name!r} of its own: give yours another name")
+        if _is_parts(path):
+            table[name] = pa.array(values, from_pandas=True)
+            continue
         cells = [as_text(v, defuse=defuse) if isinstance(v, str) else v for v in values]
         table[as_text(name, defuse=defuse)] = pa.array(cells, from_pandas=True)
-    write_table(path, pa.table(table))
+    (_write_parts if _is_parts(path) else write_table)(path, pa.table(table))
+
+
+def _write_parts(path: str | os.PathLike, table: Any) -> None:
+    """Write an Arrow table as a folder of Parquet files, whole or not at all."""
+    from pyarrow.parquet import write_table as write_parquet
+
+    with whole_folder(path, force=True) as folder:
+        for k, part in enumerate(blocks(len(table), MANY)):
+            with (folder / f"part-{k:04}.parquet").open("wb") as file:
+                write_parquet(table.slice(part.start, part.stop - part.start), file)
 
 
 def write_table(path: str | os.PathLike, table: Any) -> None:
@@ -173,12 +217,9 @@ def write_distances(
 def read_map(path: str | os.PathLike) -> MapFile:
     """Read a map that :func:`write_map` wrote, or any CSV with label and dim1, dim2, ..."""
     import pyarrow as pa
-    from pyarrow.csv import ConvertOptions, read_csv
 
     try:
-        options = ConvertOptions(column_types={"label": pa.string()})
-        with open(path, "rb") as file:
-            table = read_csv(file, convert_options=options)
+        table = (_read_parts if _is_parts(path) else _read_csv)(path)
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
     except (pa.ArrowInvalid, OSError) as error:
@@ -193,17 +234,47 @@ def read_map(path: str | os.PathLike) -> MapFile:
             f"{path} is not a map: it needs the columns label, dim1, dim2, ..., each once, and "
             f"rows; it has {', '.join(table.column_names)} and {table.num_rows:,} rows"
         )
-    columns = {
-        as_it_was(name): [as_it_was(cell) if isinstance(cell, str) else cell for cell in cells]
-        for name, cells in table.to_pydict().items()
-    }
     try:
-        points = np.array([columns.pop(name) for name in names], dtype=float).T
-    except (TypeError, ValueError) as error:
+        points = np.array([table[name].cast(pa.float64()).to_numpy() for name in names]).T
+    except pa.ArrowException as error:
         raise ValueError(f"{path}: coordinates must be numbers: {error}") from None
     if np.isinf(points).any():
         raise ValueError(f"{path}: coordinates must be finite numbers, or empty for no place")
+    columns = table.drop_columns(names).to_pydict()
+    if not _is_parts(path):
+        columns = {
+            as_it_was(name): [as_it_was(cell) if isinstance(cell, str) else cell for cell in cells]
+            for name, cells in columns.items()
+        }
     labels = columns.pop("label")
     if len(set(labels)) < len(labels):
         raise ValueError(f"{path}: some labels occur more than once")
     return MapFile(labels, points, columns)
+
+
+def _read_csv(path: str | os.PathLike) -> Any:
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions, read_csv
+
+    options = ConvertOptions(column_types={"label": pa.string()})
+    with open(path, "rb") as file:
+        return read_csv(file, convert_options=options)
+
+
+def _read_parts(path: str | os.PathLike) -> Any:
+    """Read a folder of Parquet files, or one, in the order of their names; labels as texts."""
+    import pyarrow as pa
+    from pyarrow.parquet import read_table
+
+    files = sorted(Path(path).glob("*.parquet")) if Path(path).is_dir() else [Path(path)]
+    if not files:
+        raise FileNotFoundError(path)
+    tables = []
+    for file in files:
+        with file.open("rb") as opened:
+            tables.append(read_table(opened))
+    table = pa.concat_tables(tables)
+    if "label" not in table.column_names:
+        return table
+    place = table.column_names.index("label")
+    return table.set_column(place, "label", table["label"].cast(pa.string()))

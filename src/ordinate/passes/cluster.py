@@ -13,9 +13,9 @@ import numpy as np
 
 from ordinate._base.cluster import Delayed
 from ordinate.files.cluster import PartitionedTriplets
-from ordinate.files.cluster.partitions import Rows, writeable
+from ordinate.files.cluster.partitions import Neighbours, Rows, writeable
 from ordinate.kernels import backends
-from ordinate.passes.adding import total_of
+from ordinate.passes.adding import added, total_of
 from ordinate.passes.columns import ColumnPasses, Kernel, MemoryColumns, column_parts
 from ordinate.passes.sampling import Runs, sampled_rows
 from ordinate.passes.triplets import NO_WEIGHT, MemoryTriplets, TripletPasses
@@ -97,8 +97,20 @@ class ClusterTriplets(TripletPasses):
 
     def _summed(self, function: Callable[..., Any], asked: Any, what: str = "a pass") -> Any:
         shared = self._cluster.share(asked)
-        sums = [self._cluster.call(function, part, shared) for part in self._triplets.partitions]
+        summed = _Summed(function)
+        sums = [self._cluster.call(summed, group, shared) for group in self._triplets.groups]
         return self._cluster.results([self._cluster.in_tree(total_of, sums)], what)[0]
+
+
+class _Summed:
+    """A function of a partition and what is asked, summed over neighbours."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.__name__ = function, function.__name__
+
+    def __call__(self, group: Rows | Neighbours, asked: Any) -> Any:
+        parts = group if isinstance(group, Neighbours) else [group]
+        return added(self.function(part, asked) for part in parts)
 
 
 def _kernel_sums(part: Rows, asked: tuple[str, str, np.ndarray, tuple]) -> Any:

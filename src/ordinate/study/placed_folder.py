@@ -13,7 +13,7 @@ from ordinate.estimators.placing import Placed, PlacingEmbedder
 from ordinate.estimators.saving import known_covariance, write_model
 from ordinate.figures.figure_files import save_both
 from ordinate.figures.placed import plot_placed
-from ordinate.files.maps import MapFile, write_map
+from ordinate.files.maps import MapFile, map_name, write_map
 from ordinate.study.record import versions
 
 
@@ -41,7 +41,8 @@ def write_placed(
     if append:
         _append(folder, model, known, placed, columns, defuse)
     else:
-        write_map(folder / "embedding.csv", labels, placed.points, columns, defuse=defuse)
+        table = folder / map_name(len(labels))
+        write_map(table, labels, placed.points, columns, defuse=defuse)
     warned = list(record["warnings"])
     there = np.isfinite(placed.points).all(axis=1)
     try:
@@ -88,7 +89,7 @@ def _append(
         whole[name] = [*old, *(None if value != value else value for value in new)]
     model.items_ = label_array([*model.items_.tolist(), *placed.items.tolist()])
     points = np.concatenate([model.embedding_, placed.points])
-    write_map(folder / "embedding.csv", model.items_, points, whole, defuse=defuse)
+    write_map(folder / map_name(len(points)), model.items_, points, whole, defuse=defuse)
     sure = known_covariance(model)
     if sure is not None:  # of new items, given the places of the others
         sure = sure._replace(values=np.concatenate([sure.values, placed.covariance]))

@@ -15,6 +15,7 @@ from ordinate.data.advice import Problem, ranked
 from ordinate.evaluation.analysis import Analysis
 from ordinate.evaluation.metrics import as_plain
 from ordinate.evaluation.uncertainty import Sureness, sureness
+from ordinate.files.maps import MAPS
 from ordinate.study.people import in_words, judged
 from ordinate.study.story import Story
 
@@ -72,7 +73,7 @@ def read_record(embedding: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     ours = isinstance(record, dict) and isinstance(record.get("input"), dict)
-    return record if ours and embedding.name == "embedding.csv" else None
+    return record if ours and embedding.name in MAPS else None
 
 
 def choice_of(model: Any) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ from ordinate.figures.dimensions import plot_dimensions
 from ordinate.figures.figure_files import save_both
 from ordinate.figures.plotting import plot_map
 from ordinate.figures.report import html_report
-from ordinate.files.maps import write_map
+from ordinate.files.maps import MANY, map_name, write_map
 from ordinate.study.people import draw_people, judged, write_people
 from ordinate.study.record import choice_of, describe, dimension_of, problems_of, versions
 from ordinate.study.story import Appearance, Story
@@ -47,6 +47,9 @@ def write_run(
     write_json(folder / "run.json", describe(analysis, story))
 
     def draw(appearance: Appearance) -> None:
+        if len(labels) > MANY:
+            save_both(_some_items(analysis, story, labels), folder / "embedding.png")
+            return
         figure = plot_map(
             _shown(analysis.model),
             labels,
@@ -66,7 +69,13 @@ def write_run(
     def draw_dimensions(_: Appearance) -> None:
         save_both(plot_dimensions(analysis.model), folder / "dimensions.png")
 
-    shown: dict[str, Callable[[Appearance], None]] = {"figure": draw, "report": report}
+    shown: dict[str, Callable[[Appearance], None]] = {"figure": draw}
+    if len(labels) <= MANY:
+        shown["report"] = report
+    else:
+        analysis.warnings.append(
+            f"a report shows each item, up to {MANY:,}: there is none of {len(labels):,}"
+        )
     if judged(analysis.participants):
         people = partial(draw_people, folder, analysis.participants)
         shown = {"figure of participants": lambda _: people(), **shown}
@@ -104,7 +113,8 @@ def _write_tables(
     }
     named = {} if appearance.names is None else {"name": appearance.names}
     more = columns | named | dict(appearance.columns)
-    write_map(folder / "embedding.csv", labels, model.embedding_, more, defuse=defuse)
+    table = folder / map_name(len(labels))
+    write_map(table, model.items_, model.embedding_, more, defuse=defuse)
     write_model(folder / "model.json", model, known)
     differing = story.differences is not None and story.differences.helps
     if judged(analysis.participants) or differing:
@@ -143,6 +153,16 @@ def caption(analysis: Analysis, story: Story) -> str:
         return text
     warned = "" if held_out.verdict == BETTER else f": {held_out.verdict}"
     return f"{text} Held-out accuracy {held_out}{warned}."
+
+
+def _some_items(analysis: Analysis, story: Story, labels: list[str]) -> Any:
+    """Draw every so many of items that are too many for a figure."""
+    every = -(-len(labels) // MANY)
+    return plot_map(
+        analysis.model.embedding_[::every],
+        labels[::every],
+        caption=f"{caption(analysis, story)} Shown: one item in {every}.",
+    )
 
 
 def _shown(model: Any) -> Any:

@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate._base.cluster import Cluster, Delayed
+from ordinate._base.threads import blocks
 from ordinate.data.triplets import Triplets
 from ordinate.files.cluster import partitions
-from ordinate.files.cluster.partitions import Rows, Stretch
+from ordinate.files.cluster.partitions import Neighbours, Rows, Stretch
 from ordinate.files.ondisk.grouped import GroupedFile
 from ordinate.files.ondisk.handles import Block, Part, TripletFile
 from ordinate.kernels import backends
 
 PAIR = 8  # bytes
+FOR_EACH = 4  # thread, groups of partitions at least, so that all are done at about the same time
 Cuts = list[list[slice]]  # for each landmark, the rows of its parts
 
 
@@ -88,10 +90,35 @@ class PartitionedTriplets(TripletFile):
         return 0
 
     @cached_property
+    def groups(self) -> list[Delayed]:
+        """Tasks that return consecutive partitions, :class:`.Neighbours`, which workers keep.
+
+        Each of these tasks has a cost of its own in every pass. Where partitions do not fit the
+        memory of the workers, they are not kept, and alone.
+        """
+        if not self.cluster.has_room(self.row_bytes * len(self)):
+            return self._parts
+        cut = blocks(len(self._parts), self._n_neighbours)
+        together = [self.cluster.call(Neighbours.of, *self._parts[part]) for part in cut]
+        return self.cluster.kept(together)
+
+    @cached_property
+    def _n_neighbours(self) -> int:
+        """A power of two, so that sums of neighbours are a branch of the tree."""
+        each = len(self._parts) // (FOR_EACH * self.cluster.n_threads)
+        return 1 << max(each.bit_length() - 1, 0)
+
+    @cached_property
     def partitions(self) -> list[Delayed]:
-        """Tasks that return the rows of each partition: kept by the workers where they fit."""
-        has_room = self.cluster.has_room(self.row_bytes * len(self))
-        return self.cluster.kept(self._parts) if has_room else self._parts
+        """Tasks that return the rows of each partition."""
+        if self.groups is self._parts:
+            return self._parts
+        return [
+            self.cluster.call(
+                operator.getitem, self.groups[p // self._n_neighbours], p % self._n_neighbours
+            )
+            for p in range(len(self._parts))
+        ]
 
     @cached_property
     def counts(self) -> np.ndarray:

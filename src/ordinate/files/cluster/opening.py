@@ -1,5 +1,6 @@
 """Opening triplets on a cluster: collections of Dask, folders of Parquet files, the fast layout."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ def of_collection(
         refuse_missing(list(data.columns), "a dataframe of triplets")
         weighted = "weight" in data.columns
         names = [*COLUMNS, "weight"] if weighted else list(COLUMNS)
+        tell_of_left_out("the dataframe", [name for name in data.columns if name not in names])
         tables = data[names].to_delayed()
     else:
         if data.ndim != 2 or data.shape[1] != 3:
@@ -70,6 +72,7 @@ def open_on_cluster(
     cluster = Cluster(client)
     grouped = open_grouped(Path(path)) if "://" not in path else None
     if grouped is not None:
+        tell_of_left_out(path, [name for name in grouped.about.columns if name != "weight"])
         return _of_grouped(cluster, grouped, n_items, memory_limit)
     groups, weighted = _row_groups(path)
     tables = [cluster.call(partitions.read_groups, each) for each in groups]
@@ -116,6 +119,7 @@ def _row_groups(path: str) -> tuple[list[RowGroups], bool]:
         )
     found: list[RowGroups] = []
     weighted: dict[bool, str] = {}
+    others: dict[str, None] = {}
     for file in files:
         with reading(Path(file)), system.open(file) as opened:
             metadata = pq.ParquetFile(opened).metadata
@@ -123,11 +127,13 @@ def _row_groups(path: str) -> tuple[list[RowGroups], bool]:
         refuse_missing(names, file)
         weighted["weight" in names] = file
         columns = (*COLUMNS, "weight") if "weight" in names else COLUMNS
+        others |= dict.fromkeys(name for name in names if name not in columns)
         url = system.unstrip_protocol(file)
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
         found += [RowGroups(url, together, columns) for together in _together(sizes)]
     if len(weighted) > 1:
         raise ReadError(f"{weighted[True]} has weights, and {weighted[False]} has none")
+    tell_of_left_out(path, list(others))
     return found, True in weighted
 
 
@@ -178,6 +184,17 @@ def _partitioned(
     parts = [call(partitions.coded, tables[p], where[p], shared, n_items) for p in some_rows]
     layout = Layout(np.array(n_rows)[some_rows], n_items, items, weighted)
     return PartitionedTriplets(cluster, path, parts, layout, memory_limit)
+
+
+def tell_of_left_out(what: str, columns: list[str]) -> None:
+    """Warn of columns that are not read: some say which rows are no answers, or whose they are."""
+    if columns:
+        warnings.warn(
+            f"{what}: on a cluster each row counts as an answer of its own, and what else is known "
+            f"of it is left out: {some(columns)}",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def refuse_missing(names: list[str], what: str) -> None:

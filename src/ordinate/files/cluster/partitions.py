@@ -40,6 +40,17 @@ class Rows(NamedTuple):
         return Rows(self.rows[chosen], self.weight[chosen] if len(self.weight) else self.weight)
 
 
+class Neighbours(tuple[Rows, ...]):
+    """Consecutive partitions, each as it is."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, *parts: Rows) -> "Neighbours":
+        """Put partitions together, which keep their arrays."""
+        return cls(parts)
+
+
 def writeable(value: Any) -> Any:
     """Return a copy of an array that a message has brought, which must not be written to."""
     if isinstance(value, np.ndarray) and not value.flags.writeable:

@@ -20,18 +20,17 @@ from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.grouped import open_grouped
 from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
 from ordinate.files.ondisk.layout import COLUMNS
-from ordinate.files.ondisk.unsorted import all_rows, regroup
-from ordinate.files.ondisk.writing import (
+from ordinate.files.ondisk.sorting import (
     Rows,
     Whole,
     read_spool,
     record_type,
     sort_by_anchor,
     until_out_of_order,
-    whole_target,
-    write_grouped,
     write_spool,
 )
+from ordinate.files.ondisk.unsorted import all_rows, regroup
+from ordinate.files.ondisk.writing import whole_target, write_grouped
 
 __all__ = ["TripletFile", "convert", "open_triplets", "write"]
 
@@ -107,6 +106,7 @@ def convert(
     *,
     n_items: int | None = None,
     memory_limit: int | str | None = None,
+    client: Any = None,
     force: bool = False,
 ) -> None:
     r"""Turn a file into the fast layout: grouped by anchor, as compact numbers with checksums.
@@ -114,13 +114,15 @@ def convert(
     Parameters
     ----------
     source : path or TripletFile
-        See :func:`open_triplets`, as for `n_items` and `memory_limit`.
+        See :func:`open_triplets`, as for `n_items`, `memory_limit` and `client`. Of triplets on a
+        cluster, workers write the folder, each a part of it.
     target : str or path
         A Parquet file if it ends in ``.parquet``; else a folder of arrays, which is read faster.
         Rows not yet in the order of their anchors need another 12 bytes each while they are
         sorted, and 8 for each of weight and answer, 4 for the participant.
     n_items : int, optional
     memory_limit : int or str, optional
+    client : distributed.Client, optional
     force : bool
         Replace an existing target; a folder only if ordinate wrote everything in it.
 
@@ -137,10 +139,20 @@ def convert(
     >>> folder.cleanup()
     """
     if not isinstance(source, TripletFile):
-        source = open_triplets(source, n_items=n_items, memory_limit=memory_limit)
-    if Path(target).resolve() == source.path.resolve():
+        source = open_triplets(source, n_items=n_items, memory_limit=memory_limit, client=client)
+    target = Path(target)
+    if target.resolve() == source.path.resolve():
         raise ValueError(f"the target is the source itself, {source.path}: name another")
-    with whole_target(Path(target), force) as new:
+    from ordinate.files.cluster import PartitionedTriplets
+
+    if isinstance(source, PartitionedTriplets):
+        from ordinate.files.cluster.writing import refuse_target, write_on_cluster
+
+        refuse_target(source, target)
+        with whole_target(target, force) as new:
+            write_on_cluster(source, new)
+        return
+    with whole_target(target, force) as new:
         regroup(source, new)
 
 

@@ -16,13 +16,8 @@ import numpy as np
 from ordinate.files.ondisk.files import check_space, fingerprint, read_into
 from ordinate.files.ondisk.grouped import FolderFile
 from ordinate.files.ondisk.handles import Block, GroupedTriplets, Part, TripletFile
-from ordinate.files.ondisk.writing import (
-    Rows,
-    Whole,
-    record_type,
-    sort_by_anchor,
-    write_grouped,
-)
+from ordinate.files.ondisk.sorting import Rows, Whole, record_type, sort_by_anchor
+from ordinate.files.ondisk.writing import write_grouped
 
 LABEL = 300  # bytes that a label takes, about, while rows are sorted
 

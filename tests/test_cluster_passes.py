@@ -1,0 +1,75 @@
+"""Tasks of a pass on a cluster: few, however many partitions there are, and the same sums."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from test_cluster import SEPARATE
+
+from ordinate import STE, sample_points, sample_triplets
+from ordinate.algorithms import landmark_cluster
+from ordinate.files.cluster import handle, of_collection
+from ordinate.kernels import losses
+from ordinate.passes import store_of
+
+distributed = pytest.importorskip("distributed", reason="dask is not installed")
+import dask.array as da  # noqa: E402
+
+POINTS = sample_points(200, 2, random_state=0)
+ROWS = sample_triplets(POINTS, 37_000, random_state=1).rows
+LOSS = losses.get("ste")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(n_workers=2, silence_logs=50, **SEPARATE) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_a_task_sums_several_partitions_to_the_same_bits(client, monkeypatch):
+    """Of 37 partitions, 4 threads' worth of tasks each: groups of 4; and every one by itself."""
+    data = da.from_array(ROWS, chunks=(1000, 3))
+    sums, rows = {}, {}
+    for for_each in (4, 100):
+        monkeypatch.setattr(handle, "FOR_EACH", for_each)
+        triplets = of_collection(data, n_items=200, client=client)
+        value, gradient = store_of(triplets).loss(POINTS, LOSS)
+        sums[len(triplets.groups)] = value, gradient.tobytes()
+        rows[for_each] = triplets.load().rows
+    assert set(sums) == {10, 37}
+    assert sums[10] == sums[37]
+    assert np.array_equal(rows[4], ROWS)
+    assert np.array_equal(rows[100], ROWS)
+
+
+def test_there_are_as_many_stripes_as_threads_unless_they_are_large(monkeypatch):
+    monkeypatch.setattr(landmark_cluster, "BLOCK", 10)
+    for n_items, wanted, most in ((95, 4, 30), (95, 1, 95), (10_000, 100, 160)):
+        stripes = landmark_cluster._stripes(n_items, wanted)
+        assert stripes[0].stop == most
+        assert stripes[-1].stop == n_items
+        assert all(part.start % 10 == 0 for part in stripes)
+
+
+def test_all_workers_restarted_one_by_one_change_nothing(client):
+    """Each is killed between passes, and comes back empty: all rows are lost and read again."""
+    pids = list(client.run(os.getpid).values())
+    left = iter(pids)
+
+    def restart_one(_):
+        if (pid := next(left, None)) is not None:
+            os.kill(pid, signal.SIGKILL)
+
+    options = {"init": POINTS + 0.1, "n_init": 1, "tol": 1e-6}
+    here = STE(**options).fit(ROWS[: 1 << 15])
+    rows = da.from_array(ROWS[: 1 << 15], chunks=(1 << 16, 3))
+    with client.as_current():
+        there = STE(**options, callback=restart_one).fit(rows)
+    assert next(left, None) is None
+    assert np.array_equal(there.embedding_, here.embedding_)
+    client.wait_for_workers(2, timeout=60)
+    assert not set(pids) & set(client.run(os.getpid).values())
