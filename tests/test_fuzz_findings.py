@@ -11,7 +11,7 @@ import pytest
 import ordinate
 from ordinate import as_triplets, ondisk, readers
 from ordinate.files.inputs import open_source
-from ordinate.files.ondisk.writing import read_spool
+from ordinate.files.ondisk.sorting import read_spool
 
 ROWS = "anchor,near,far\n" + "ant,bee,cod\nbee,cod,ant\n" * 40
 

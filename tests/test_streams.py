@@ -24,7 +24,7 @@ from ordinate.estimators import STEKer
 from ordinate.files import inputs
 from ordinate.files.inputs import open_source
 from ordinate.files.ondisk import grouped, handles, unsorted, writing
-from ordinate.files.ondisk.writing import ranges
+from ordinate.files.ondisk.sorting import ranges
 from ordinate.files.readers import ReadError
 from ordinate.kernels import losses, noise
 from ordinate.passes import columns, columns_of, store_of

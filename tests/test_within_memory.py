@@ -9,7 +9,7 @@ import pytest
 from ordinate import Triplets, ondisk
 from ordinate.files import streaming
 from ordinate.files.inputs import open_source
-from ordinate.files.ondisk import unsorted, writing
+from ordinate.files.ondisk import sorting, unsorted, writing
 
 
 def rows(n, n_items=50, seed=0):
@@ -32,8 +32,8 @@ def test_fewer_rows_wait_to_be_written_where_memory_is_short(tmp_path, monkeypat
 def test_rows_that_are_too_many_to_be_sorted_are_refused_with_a_limit_that_is_enough(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(writing, "LEAST", 1000)
-    monkeypatch.setattr(writing, "MOST_FILES", 8)
+    monkeypatch.setattr(sorting, "LEAST", 1000)
+    monkeypatch.setattr(sorting, "MOST_FILES", 8)
     np.save(tmp_path / "x.npy", rows(100_000))
     stored = ondisk.open_triplets(tmp_path / "x.npy", memory_limit="200kB")
     with pytest.raises(MemoryError, match="100,000 rows are too many to be sorted") as refused:
@@ -62,7 +62,7 @@ def test_arrow_takes_no_memory_in_advance_while_blocks_are_read(tmp_path, monkey
 
 
 def test_labels_leave_less_room_for_sorting(tmp_path, monkeypatch):
-    monkeypatch.setattr(writing, "LEAST", 1)
+    monkeypatch.setattr(sorting, "LEAST", 1)
     path = tmp_path / "x.csv"
     path.write_text("anchor,near,far\n" + "".join(f"a{k % 7},b,c\n" for k in range(200)))
     stored = ondisk.open_triplets(path, memory_limit=20_000)
@@ -75,4 +75,4 @@ def test_labels_leave_less_room_for_sorting(tmp_path, monkeypatch):
     sort_by_anchor = unsorted.sort_by_anchor
     monkeypatch.setattr(unsorted, "sort_by_anchor", noting)
     ondisk.convert(stored, tmp_path / "fast")
-    assert sizes == [(20_000 - 9 * unsorted.LABEL, 9 * unsorted.LABEL)]
+    assert sizes == [(20_000 - 9 * sorting.LABEL, 9 * sorting.LABEL)]
