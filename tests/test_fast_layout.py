@@ -259,7 +259,8 @@ def test_layouts_to_come_are_refused(folder):
             {"version": 3},
             "in layout 3, ordered by 'anchor', and this version knows layouts 1 and 2",
         ),
-        ({"version": 2, "order": "answer"}, "ordered by 'answer', .*: install a newer ordinate"),
+        ({"version": 2, "order": "far"}, "ordered by 'far', .* by 'anchor' or 'answer': install"),
+        ({"order": "answer"}, "its description says of 'types' what cannot be"),
     ):
         reseal(folder, **changes)
         with pytest.raises(readers.ReadError, match=what):

@@ -130,3 +130,16 @@ def test_a_covariance_with_a_damaged_header_is_refused(tmp_path, end):
     path.write_bytes(content)
     with pytest.raises(ValueError, match="cannot be read"):
         ordinate.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_short_row_of_labels_that_begin_like_comments_is_no_comment(tmp_path, quote):
+    """Colours, for example: the row was not read, as if it stood above the table."""
+    path = tmp_path / "colours.csv"
+    sound = [",".join(f"{quote}#{k}{item}{quote}" for item in "abc") for k in range(5)]
+    path.write_text("\n".join(["#0a,#0b", *sound]) + "\n")
+    with pytest.raises(readers.ReadError, match="line 2|fields"):
+        readers.read(path, layout="plain")
+    for title in ("# colours, by hand", "# colours by hand"):
+        path.write_text("\n".join([title, "anchor,near,far", *sound]))
+        assert readers.read(path).n_used == 5

@@ -114,3 +114,27 @@ def test_a_large_batch_is_named_in_the_refusal(tmp_path, monkeypatch):
         open_source(path, memory_limit="2MB")
     enough = re.search(r"memory_limit='(\d+MiB)'", str(no.value))[1]
     assert len(open_source(path, memory_limit=enough).triplets) == 100_000
+
+
+@pytest.mark.parametrize("order", ["anchor", "answer"])
+@pytest.mark.parametrize("target", ["fast", "fast.parquet"])
+def test_writing_keeps_to_the_rule_of_conversion(target, order, tmp_path):
+    rows = np.random.default_rng(0).permuted(np.tile(np.arange(40), (60_000, 1)), axis=1)[:, :3]
+    triplets = Triplets(rows, n_items=40, answer=np.arange(60_000) % 1000)
+    pieces = [triplets[:30_000], triplets[30_000:]]
+    path = tmp_path / target
+    for limit in ("1kB", "3MB"):  # of which the second has room for the first piece
+        with pytest.raises(MemoryError, match="cannot be kept, since.*memory_limit='23MiB'"):
+            ondisk.write(pieces, path, memory_limit=limit, order=order)
+        assert list(tmp_path.iterdir()) == []
+    for limit in ("23MiB", "5MB"):  # of which the second has room for all
+        ondisk.write(pieces, path, memory_limit=limit, order=order, force=True)
+        assert len(ondisk.open_triplets(path)) == 60_000
+
+
+def test_labels_raise_the_least_limit_of_writing(tmp_path):
+    labels = [f"item {k}" for k in range(100_000)]
+    triplets = Triplets(np.arange(99_999).reshape(-1, 3), items=labels)
+    with pytest.raises(MemoryError, match="memory_limit='49MiB'"):
+        ondisk.write([triplets] * 40, tmp_path / "x", memory_limit="30MB")
+    ondisk.write([triplets] * 2, tmp_path / "x", memory_limit="49MiB")

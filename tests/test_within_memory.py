@@ -62,7 +62,7 @@ def test_arrow_takes_no_memory_in_advance_while_blocks_are_read(tmp_path, monkey
 
 
 def test_labels_leave_less_room_for_sorting(tmp_path, monkeypatch):
-    monkeypatch.setattr(writing, "LEAST", 1)
+    monkeypatch.setattr(sorting, "LEAST", 1)
     path = tmp_path / "x.csv"
     path.write_text("anchor,near,far\n" + "".join(f"a{k % 7},b,c\n" for k in range(200)))
     stored = ondisk.open_triplets(path, memory_limit=20_000)
@@ -75,4 +75,4 @@ def test_labels_leave_less_room_for_sorting(tmp_path, monkeypatch):
     sort_by_anchor = unsorted.sort_by_anchor
     monkeypatch.setattr(unsorted, "sort_by_anchor", noting)
     ondisk.convert(stored, tmp_path / "fast")
-    assert sizes == [(20_000 - 9 * unsorted.LABEL, 9 * unsorted.LABEL)]
+    assert sizes == [(20_000 - 9 * sorting.LABEL, 9 * sorting.LABEL)]

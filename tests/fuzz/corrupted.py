@@ -22,7 +22,9 @@ REFUSALS = (ValueError, MemoryError, OSError)
 
 def check(rng: Random, folder: Path) -> list[str]:
     """Damage a byte of a folder or file of our own; return what is wrong with how it is read."""
-    kind = rng.choice(["fast folder", "fast file", "model", "run"])
+    kind = rng.choice(
+        ["fast folder", "fast file", "folder by answer", "file by answer", "model", "run"]
+    )
     labels = rng.choice(["words", "padded", "numbers from 0"])
     weighted = rng.random() < 0.5
     original = _made(kind, labels, weighted)
@@ -36,7 +38,7 @@ def check(rng: Random, folder: Path) -> list[str]:
         path = copy
     how = _damage(rng, path)
     case = f"{kind} of {labels}{', weighted' * weighted}, {path.name}: {how}"
-    judge = _fast if kind.startswith("fast") else _map
+    judge = _map if kind in ("model", "run") else _fast
     return [f"{case}: {problem}" for problem in judge(original, copy)]
 
 
@@ -74,7 +76,8 @@ def _made(kind: str, labels: str, weighted: bool) -> Path:
     rows = [rng.sample(range(6), 3) for _ in range(40)]
     weight = [rng.randint(1, 5) for _ in rows] if weighted else None
     who = [rng.choice(words(Random(1), 3)) for _ in rows]
-    triplets = Triplets(rows, items=items, weight=weight, participant=who)
+    answer = [rng.randrange(15) for _ in rows]
+    triplets = Triplets(rows, items=items, weight=weight, participant=who, answer=answer)
     path = scratch() / f"{kind.replace(' ', '-')}-{labels.replace(' ', '-')}-{weighted}"
     if kind == "model":
         STE(random_state=0).fit(triplets).save(path)
@@ -87,8 +90,8 @@ def _made(kind: str, labels: str, weighted: bool) -> Path:
         if done.code:
             raise RuntimeError(f"{arguments} ends in {done.code}: {done.err}")
         return path
-    path = path.with_suffix(".parquet") if kind == "fast file" else path
-    ondisk.write([triplets], path)
+    path = path.with_suffix(".parquet") if "file" in kind else path
+    ondisk.write([triplets], path, order="answer" if "answer" in kind else "anchor")
     return path
 
 

@@ -193,6 +193,10 @@ def convert(
     output: Output,
     reading: ReadingOptions = AS_FOUND,
     fast: Annotated[bool, typer.Option("--fast", help="Write the fast layout.")] = False,
+    order: Annotated[
+        str | None,
+        typer.Option(help="Of the rows in the fast layout: anchor, the usual one, or answer."),
+    ] = None,
     memory_limit: shell.MemoryLimit = None,
     cluster: shell.ClusterAt = None,
     defuse: shell.Defuse = False,
@@ -203,21 +207,32 @@ def convert(
     """Turn any layout into plain triplets: anchor, near, far, and who answered what.
 
     The ending of the output sets the format: .parquet, .csv, .tsv or .feather. The fast layout, for
-    files larger than memory, is a folder of arrays or a .parquet file, grouped by anchor, with
-    compact ids, and checksums of all that it holds. The workers of a cluster write that folder.
+    files larger than memory, is a folder of arrays or a .parquet file, with compact ids and
+    checksums of all that it holds. Its rows are grouped by anchor, which loe needs; or by answer,
+    which tells how sure other maps of it are. The workers of a cluster write that folder.
 
     ```
     ordinate convert responses.csv -o triplets.parquet
     ordinate convert huge.csv -o huge --fast
     ordinate convert huge/ -o fast --cluster tcp://host:8786
+    ordinate convert odd_one_out.csv -o huge --fast --order answer
     ```
     """
+    from ordinate._base.checks import check_choice
     from ordinate.files import ondisk
+    from ordinate.files.ondisk.layout import ORDERS
     from ordinate.files.ondisk.writing import is_parquet
 
     folder = (fast or cluster is not None) and not is_parquet(output)
     refuse_output(output, force, inputs=[file], folder=folder)
     refuse_defusing(defuse, output, fast or cluster is not None)
+    if order is not None and not fast and cluster is None:
+        raise shell.CommandError(
+            "--order is that of the fast layout: give --fast, too, or leave it out",
+            shell.WRONG_USE,
+        )
+    order = order or "anchor"
+    check_choice("order", order, ORDERS)
     reading = reading._replace(memory_limit=memory_limit)
     if cluster is not None:
         with (
@@ -227,21 +242,21 @@ def convert(
         ):
             stages.begin("converting")
             stored = open_for_workers(file, reading, client)
-            ondisk.convert(stored, output, force=force)
+            ondisk.convert(stored, output, order=order, force=force)
         shell.say(f"{len(stored):,} triplets in {output}", quiet)
         return
     source = open_answers(file, reading, stream=fast, working=WORKING)
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
     if fast and isinstance(source.triplets, ondisk.TripletFile):
-        ondisk.convert(source.triplets, output, force=force)
+        ondisk.convert(source.triplets, output, order=order, force=force)
         shell.say(f"{len(source.triplets):,} triplets in {output}", quiet)
         return
     triplets = source.load()
     if fast:
         if triplets.source is not None:
             shell.say("note: the fast layout has no column source, which is left out", quiet)
-        ondisk.write([triplets], output, memory_limit=memory_limit, force=force)
+        ondisk.write([triplets], output, memory_limit=memory_limit, order=order, force=force)
     else:
         changed = write_table(output, triplets.to_arrow(), force, defuse=defuse)
         if changed:

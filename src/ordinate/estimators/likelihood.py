@@ -34,14 +34,16 @@ class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
             store_of(self._data, self.backend, self.device_, by=self._kind(kind))
             for kind in ("answer", by)
         )
-        points = beside(answers.counts, np.nan_to_num(self.embedding_) / scale)
-        shrunken = honest_scale(answers, points, loss, ridge)
+        points = np.nan_to_num(self.embedding_) / scale
+        shrunken = honest_scale(answers, beside(answers.counts, points), loss, ridge)
+        points = beside(independent.counts, points)
         return scale**2 * on_host(covariances(independent, points, loss, ridge, shrunken))
 
     def _doubt(self, covariance: np.ndarray) -> str | None:
-        n_answers = len(self._data)
         if isinstance(self._data, Triplets):
-            n_answers = self._data._weights.sum() * len(distinct(self._data.groups())) / n_answers
+            n_answers = self._data._weights.mean() * len(distinct(self._data.groups()))
+        else:
+            n_answers = self._data.n_answers
         each = float(n_answers) / self.embedding_.size
         if each < ENOUGH:
             return (

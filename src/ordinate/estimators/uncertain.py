@@ -17,8 +17,9 @@ IN_WORDS = {
     "answer": "answers are taken for independent of each other, the rows of one answer together",
     "participant": "participants are taken for independent of each other, all that one said "
     "together",
-    "row": "rows are taken for independent of each other, since a file that is streamed does not "
-    "tell answers; where answers have several rows, the map looks surer than it is",
+    "row": "rows are taken for independent of each other, since the file that is streamed does not "
+    "tell answers, or does not keep the rows of each together as the fast layout does in the order "
+    "of answers; where answers have several rows, the map looks surer than it is",
     "score": "comparisons are taken for independent of each other",
 }
 MOST_NOISE = 0.5  # share of a map's spread beyond which its covariance is a guess
@@ -151,5 +152,7 @@ class UncertainEmbedder(Embedder):
         return self._covariance
 
     def _kind(self, by: str) -> str:
-        """What is taken for independent when ``by`` is asked for: files do not tell answers."""
-        return by if isinstance(self._data, Triplets) else "row"
+        """What is taken for independent when ``by`` is asked for: not all files tell answers."""
+        if isinstance(self._data, Triplets) or (by == "answer" and self._data.by_answer):
+            return by
+        return "row"

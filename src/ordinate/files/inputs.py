@@ -21,7 +21,8 @@ from ordinate.files.cluster import PartitionedTriplets, is_collection, of_collec
 from ordinate.files.formats.blocks import Blocks, open_blocks
 from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
-from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
+from ordinate.files.ondisk.handles import FastTriplets, TripletFile
+from ordinate.files.ondisk.unsorted import fast_triplets
 from ordinate.files.readers import (
     FAST,
     IS_FAST,
@@ -158,7 +159,7 @@ def open_source(
     if isinstance(data, TripletFile):
         if n_items not in (None, data.n_items):
             raise ValueError(f"n_items is {n_items}, but the triplets have {data.n_items} items")
-        layout = FAST if isinstance(data, GroupedTriplets) else HANDLE
+        layout = FAST if isinstance(data, FastTriplets) else HANDLE
         return Source(data, data.path, layout, len(data), len(data), [])
     triplets = table_of(data, n_items=n_items)
     return Source(triplets, None, "memory", len(triplets), len(triplets), [])
@@ -300,7 +301,7 @@ def _of_path(
     grouped = open_grouped(path) if path.is_file() or path.is_dir() else None
     if grouped is not None:
         refuse_options(f"{path} {IS_FAST}", reading)
-        stored = GroupedTriplets(grouped, n_items, limit)
+        stored = fast_triplets(grouped, n_items, limit)
         refuse_small_limit(path, limit, stored.fitting_bytes)
         return Source(stored, path, FAST, len(stored), len(stored), [])
     how = how_to_read(**reading)

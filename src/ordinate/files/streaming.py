@@ -161,6 +161,11 @@ def too_large(path: Path, blocks: Blocks) -> ReadError:
     )
 
 
+def least_limit(label_bytes: int) -> int:
+    """Return the least limit that has room for blocks of any size, and for labels besides."""
+    return LEAST + max(label_bytes - LABELS, 0)
+
+
 def refuse_small_limit(path: Path, memory_limit: int, whole: int, largest: int = 0) -> None:
     """Raise if a limit leaves no room for blocks, nor for the whole file, and say which would.
 
@@ -218,7 +223,7 @@ def _one_pass(
         spool.add(found.triplets, board.answer_names)
         if spool.n_rows == len(found.triplets):  # what the first block takes, all others do
             check_space(spool.folder, spool.n_bytes * max(blocks.needed / n_bytes, 1))
-        if spool.label_bytes > max(memory_limit - LEAST, 0) + LABELS and not spool.full:
+        if least_limit(spool.label_bytes) > max(memory_limit, LEAST) and not spool.full:
             spool.only_count()  # to tell what would be enough
         if spool.n_counted * COUNTED > memory_limit:
             raise _too_many_labels(path, spool, f"the first {n_used:,} rows", "more than ")
@@ -249,7 +254,7 @@ def _lies_there(table: Table, found: Reading) -> bool:
 
 
 def _too_many_labels(path: Path, spool: Spool, where: str, at_least: str = "") -> ReadError:
-    enough = LEAST - LABELS + spool.label_bytes
+    enough = least_limit(spool.label_bytes)
     return ReadError(
         Message(
             f"{path}: the labels of {where} take {in_words(spool.label_bytes)}, more than the "

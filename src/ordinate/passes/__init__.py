@@ -52,8 +52,9 @@ def store_of(
     """Return the store of all triplets: in memory for a table, streamed for a file, or elsewhere.
 
     What does not fit on a device is sent there anew for every pass. ``precision`` is that of terms
-    on a device. ``by`` is what gradients are added up by for their outer products: "row", or, if
-    the triplets are a table, "answer" or "participant".
+    on a device. ``by`` is what gradients are added up by for their outer products: "row", or
+    "answer", if the triplets are a table or a file that keeps the rows of each together, or, of a
+    table, "participant". What would have to be sent in blocks for that stays on the host.
     """
     host: MemoryTriplets | StreamedTriplets
     if isinstance(triplets, PartitionedTriplets):
@@ -62,12 +63,13 @@ def store_of(
     if isinstance(triplets, Triplets):
         host = MemoryTriplets.from_triplets(triplets, backend, by)
     else:
-        host = StreamedTriplets.from_triplets(triplets, backend)
-    if device == "cpu":
+        host = StreamedTriplets.from_triplets(triplets, backend, by)
+    streamed_by_answer = isinstance(host, StreamedTriplets) and host.by_answer
+    if device == "cpu" or streamed_by_answer:
         return host
     if _fits(device, len(host) * (12 + 8 * host.weighted)):
         return DeviceTriplets.of(host, device, precision)
-    return SentTriplets(host, device, precision)
+    return SentTriplets(host, device, precision) if by == "row" else host
 
 
 def columns_of(

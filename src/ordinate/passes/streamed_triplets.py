@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from ordinate._base.threads import in_order
+from ordinate.data.answers import independent_answers
 from ordinate.data.rows import read_only
+from ordinate.data.triplets import Triplets
 from ordinate.files.ondisk.handles import Block, TripletFile
 from ordinate.kernels import backends
 from ordinate.passes.adding import added, added_by_parts
-from ordinate.passes.contract import Result
+from ordinate.passes.contract import EACH_ROW, Answers, Result
 from ordinate.passes.sampling import sampled_rows
 from ordinate.passes.triplets import NO_WEIGHT, MemoryTriplets, TripletPasses, part_length
 
@@ -30,6 +32,8 @@ class StreamedTriplets(TripletPasses):
     ----------
     file : TripletFile
     backend : module
+    by_answer : bool
+        ``curvature`` takes the rows of an answer together, which must lie so in the file.
 
     Attributes
     ----------
@@ -37,15 +41,17 @@ class StreamedTriplets(TripletPasses):
         Passes over all triplets that summed something.
     """
 
-    def __init__(self, file: TripletFile, backend: ModuleType) -> None:
+    def __init__(self, file: TripletFile, backend: ModuleType, by_answer: bool = False) -> None:
         super().__init__(file.n_items)
-        self.file, self.backend = file, backend
+        self.file, self.backend, self.by_answer = file, backend, by_answer
         self._samples: dict[int, MemoryTriplets] = {}
 
     @classmethod
-    def from_triplets(cls, triplets: TripletFile, backend: str = "auto") -> "StreamedTriplets":
-        """Read the rows where they lie."""
-        return cls(triplets, backends.load(backend))
+    def from_triplets(
+        cls, triplets: TripletFile, backend: str = "auto", by: str = "row"
+    ) -> "StreamedTriplets":
+        """Read the rows where they lie; by answer, if those of each lie together."""
+        return cls(triplets, backends.load(backend), by == "answer" and triplets.by_answer)
 
     def __len__(self) -> int:
         return len(self.file)
@@ -66,14 +72,24 @@ class StreamedTriplets(TripletPasses):
         """Take about ``size`` rows into memory, one at random from each of consecutive stretches.
 
         At most as many as a share of the memory limit has room for. To draw a sample takes a pass:
-        small ones are kept, since steps ask for the same one again and again.
+        small ones are kept, since steps ask for the same one again and again. Whole answers, where
+        the rows of each are taken together.
         """
         if size in self._samples:
             return self._samples[size]
         most = int(self.file.sample_bytes(np.inf)) // (self.file.row_bytes + INDEX)
+        draw = self._some_answers if self.by_answer else self._some_rows
+        found = draw(size, most)
+        if found is None:
+            return self
+        if KEPT * len(found) <= most:
+            self._samples[size] = found
+        return found
+
+    def _some_rows(self, size: int, most: int) -> MemoryTriplets | None:
         chosen = sampled_rows(len(self), size, NO_WEIGHT, most)
         if chosen is None:
-            return self
+            return None
         rows = np.empty((len(chosen), 3), np.uint32)
         weight = np.empty(len(chosen) * self.weighted)
 
@@ -86,10 +102,23 @@ class StreamedTriplets(TripletPasses):
 
         for _ in self._read(take):
             pass
-        found = MemoryTriplets(rows, weight, self.n_items, self.backend, self)
-        if KEPT * len(found) <= most:
-            self._samples[size] = found
-        return found
+        return MemoryTriplets(rows, weight, self.n_items, self.backend, self)
+
+    def _some_answers(self, size: int, most: int) -> MemoryTriplets | None:
+        share = self._n_answers / len(self)
+        chosen = sampled_rows(
+            self._n_answers, int(size * share), NO_WEIGHT, max(int(most * share), 1)
+        )
+        if chosen is None:
+            return None
+        taken, first = [], 0
+        for rows, number, weight in self._numbered():
+            here = np.isin(number + first, chosen)
+            taken.append((rows[here], number[here] + first, weight[here[: len(weight)]]))
+            first += int(number[-1]) + 1
+        rows, number, weight = map(np.concatenate, zip(*taken, strict=True))
+        answers = Answers(number)
+        return MemoryTriplets(rows, weight, self.n_items, self.backend, self, answers)
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -112,6 +141,34 @@ class StreamedTriplets(TripletPasses):
     def each_block(self, function: Callable[[np.ndarray, np.ndarray], Result]) -> Iterator[Result]:
         """Yield a function's result for all rows and weights, in blocks; it runs ahead."""
         return self._read(lambda block: function(block.rows, block.weight))
+
+    @cached_property
+    def _n_answers(self) -> int:
+        return sum(int(number[-1]) + 1 for _, number, _ in self._numbered())
+
+    def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield rows, numbers of their answers and weights, in whole answers numbered from 0."""
+        for rows, answer, weight in self.file.whole_answers():
+            if self.weighted:  # votes against each other are cast by different people
+                given = {"answer": answer, "weight": weight}
+                table = Triplets(rows.view(np.int32), n_items=self.n_items, **given)
+                number = independent_answers(table)
+            else:
+                number = np.cumsum(np.diff(answer, prepend=answer[:1]) > 0)
+            yield read_only(rows), number, weight
+
+    def _by_answer(self, kernel: str, points: np.ndarray, *arguments: Any) -> Any:
+        if not self.by_answer:
+            return super()._by_answer(kernel, points, *arguments)
+        self.count_pass()
+        points, sums = np.ascontiguousarray(points), getattr(self.backend, kernel)
+
+        def compute(block: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Any:
+            rows, number, weight = block
+            return sums(rows, weight, points, *arguments, number, EACH_ROW.one_voter)
+
+        workers = self.file.workers
+        return added(in_order(compute, self._numbered(), workers=workers, ahead=workers))
 
     def _sum(self, kernel: str, points: np.ndarray, *arguments: Any) -> Any:
         points, sums = np.ascontiguousarray(points), getattr(self.backend, kernel)

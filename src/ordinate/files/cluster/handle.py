@@ -57,7 +57,7 @@ class PartitionedTriplets(TripletFile):
     memory_limit : int, str or None
         Of this process, not of workers.
     grouped_file : GroupedFile, optional
-        The rows are those of this file, which all workers see.
+        The rows are those of this file, in the order of anchors, which all workers see.
     """
 
     is_grouped = True  # as far as anyone here is concerned: workers bring pairs together

@@ -99,7 +99,8 @@ def _of_grouped(
         items,
         "weight" in about.types,
     )
-    return PartitionedTriplets(cluster, file.path, parts, layout, memory_limit, file)
+    by_anchor = file if about.order == "anchor" else None
+    return PartitionedTriplets(cluster, file.path, parts, layout, memory_limit, by_anchor)
 
 
 def _row_groups(path: str) -> tuple[list[RowGroups], bool]:

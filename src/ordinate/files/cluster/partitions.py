@@ -20,7 +20,7 @@ from ordinate.data.rows import bad_row, group_by_anchor, read_only
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.files import check_unchanged, reading
 from ordinate.files.ondisk.grouped import GroupedFile, open_grouped
-from ordinate.files.ondisk.handles import NO_WEIGHT, anchors_between
+from ordinate.files.ondisk.handles import NO_WEIGHT
 from ordinate.kernels import backends
 
 
@@ -183,7 +183,7 @@ class Stretch(NamedTuple):
     def triplets(self) -> Rows:
         """Read rows (k, 3), and check them."""
         part, file = self.pairs(), opened(self.path, self.seal)
-        anchors = anchors_between(file.starts, self.start, self.stop)
+        anchors = file.anchors(self.start, self.stop)
         rows = np.column_stack([anchors, part.rows]).view(np.int32)
         with naming(f"{self.path}, rows {self.start:,} to {self.stop:,}"):
             return sound(Rows(rows, part.weight), file.about.n_items)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ordinate._base.cluster import Cluster
-from ordinate._base.messages import some
+from ordinate._base.messages import Message, Option, some
 from ordinate._base.threads import blocks
 from ordinate.data.rows import group_by_anchor
 from ordinate.files.cluster.handle import PartitionedTriplets
@@ -81,8 +81,17 @@ def write_on_cluster(triplets: PartitionedTriplets, target: Path) -> None:
         shutil.rmtree(place.sorted.rename(target.parent / "done"))
 
 
-def refuse_target(triplets: PartitionedTriplets, target: Path) -> None:
+def refuse_target(triplets: PartitionedTriplets, target: Path, order: str) -> None:
     """Raise if workers cannot write a target, or need not."""
+    if order != "anchor":
+        raise ValueError(
+            Message(
+                "workers put rows in the order of their anchors, as each counts as an answer of "
+                "its own there: leave ",
+                Option("order", order),
+                " out",
+            )
+        )
     if is_parquet(target):
         raise ValueError(
             f"workers write a folder of arrays, each a part of it, and {target} is the name of one "

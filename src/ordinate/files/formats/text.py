@@ -229,20 +229,29 @@ def unequal_lines(shown: str, line: int, n_bad: int, form: TextForm) -> str:
 def _lines_above(lines: list[str]) -> int:
     """Return the number of lines above the table: comments, and titles, which fill one field."""
     for delimiter in DELIMITERS if len(lines) > 2 else ():
-        width = len(_fields(lines[-2], delimiter))
-        n = 0
-        while n < MOST_ABOVE and n < len(lines) - 2 and _is_above(lines[n], delimiter, width):
-            n += 1
-        if n and width > 2 and len(_fields(lines[n], delimiter)) == width:
-            return n
+        last = _fields(lines[-2], delimiter)
+        for marked in (True, False):
+            n = 0
+            while n < min(MOST_ABOVE, len(lines) - 2) and _is_above(
+                lines[n], delimiter, len(last), marked
+            ):
+                n += 1
+            first = _fields(lines[n], delimiter)
+            # If labels begin with #, such as colours, that is no mark of comments.
+            in_doubt = marked and all(row[:1] and row[0].startswith("#") for row in (first, last))
+            if n and len(first) == len(last) > 2 and not in_doubt:
+                return n
     return 0
 
 
-def _is_above(line: str, delimiter: str, width: int) -> bool:
-    """Tell whether a line is a comment or a title; words of a title are no fields."""
+def _is_above(line: str, delimiter: str, width: int, marked: bool) -> bool:
+    """Tell whether a line is a comment or a title; words of a title are no fields.
+
+    ``marked`` says that # is a mark of comments.
+    """
     if line.count('"') % 2:
         return False  # the field goes on below
-    if line.startswith("#") and len(_fields(line.lstrip("# "), delimiter)) != width:
+    if marked and line.startswith("#") and len(_fields(line.lstrip("# "), delimiter)) != width:
         return True
     filled = (sum(map(bool, _fields(line, other))) for other in DELIMITERS if other != " ")
     return delimiter != " " and max(filled) < 2

@@ -13,23 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from ordinate._base.memory import memory_size
+from ordinate._base.checks import check_choice
+from ordinate._base.memory import in_words, memory_size
+from ordinate._base.messages import Message, Option
 from ordinate._base.threads import ahead
 from ordinate.data.triplets import Triplets, table_of
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.grouped import open_grouped
-from ordinate.files.ondisk.handles import GroupedTriplets, TripletFile
-from ordinate.files.ondisk.layout import COLUMNS
+from ordinate.files.ondisk.handles import TripletFile
+from ordinate.files.ondisk.layout import COLUMNS, ORDERS
 from ordinate.files.ondisk.sorting import (
     Rows,
     Whole,
     read_spool,
     record_type,
     sort_by_anchor,
+    sort_by_answer,
     until_out_of_order,
     write_spool,
 )
-from ordinate.files.ondisk.unsorted import all_rows, regroup
+from ordinate.files.ondisk.unsorted import all_rows, fast_triplets, regroup
 from ordinate.files.ondisk.writing import whole_target, write_grouped
 
 __all__ = ["TripletFile", "convert", "open_triplets", "write"]
@@ -86,7 +89,7 @@ def open_triplets(
 
     grouped = open_grouped(Path(path))
     if grouped is not None:
-        stored = GroupedTriplets(grouped, n_items, memory_limit)
+        stored = fast_triplets(grouped, n_items, memory_limit)
         refuse_small_limit(Path(path), stored.memory_limit, stored.fitting_bytes)
         return stored
 
@@ -107,9 +110,10 @@ def convert(
     n_items: int | None = None,
     memory_limit: int | str | None = None,
     client: Any = None,
+    order: str = "anchor",
     force: bool = False,
 ) -> None:
-    r"""Turn a file into the fast layout: grouped by anchor, as compact numbers with checksums.
+    r"""Turn a file into the fast layout: rows in order, as compact numbers with checksums.
 
     Parameters
     ----------
@@ -118,11 +122,14 @@ def convert(
         cluster, workers write the folder, each a part of it.
     target : str or path
         A Parquet file if it ends in ``.parquet``; else a folder of arrays, which is read faster.
-        Rows not yet in the order of their anchors need another 12 bytes each while they are
-        sorted, and 8 for each of weight and answer, 4 for the participant.
+        Rows not yet in order need another 12 bytes each while they are sorted, and 8 for each of
+        weight and answer, 4 for the participant.
     n_items : int, optional
     memory_limit : int or str, optional
     client : distributed.Client, optional
+    order : {"anchor", "answer"}
+        What rows are sorted by: their anchors, as LOE reads them; or the answers that they came
+        from, so that how sure a map is can be told by answer as the file is streamed.
     force : bool
         Replace an existing target; a folder only if ordinate wrote everything in it.
 
@@ -138,6 +145,7 @@ def convert(
     ['cat', 'dog', 'fish', 'fox', 'lynx']
     >>> folder.cleanup()
     """
+    check_choice("order", order, ORDERS)
     if not isinstance(source, TripletFile):
         source = open_triplets(source, n_items=n_items, memory_limit=memory_limit, client=client)
     target = Path(target)
@@ -148,12 +156,12 @@ def convert(
     if isinstance(source, PartitionedTriplets):
         from ordinate.files.cluster.writing import refuse_target, write_on_cluster
 
-        refuse_target(source, target)
+        refuse_target(source, target, order)
         with whole_target(target, force) as new:
             write_on_cluster(source, new)
         return
     with whole_target(target, force) as new:
-        regroup(source, new)
+        regroup(source, new, order)
 
 
 def write(
@@ -162,6 +170,7 @@ def write(
     *,
     n_items: int | None = None,
     memory_limit: int | str | None = None,
+    order: str = "anchor",
     force: bool = False,
 ) -> None:
     """Write triplets that come in pieces in the fast layout.
@@ -169,8 +178,8 @@ def write(
     Weights, answers and participants go along. Answers of different tables stay apart; slices of
     one table, one after the other, share theirs. Participants of one name are the same.
 
-    Pieces in the order of their anchors are written as they come. From the first that is not, they
-    go to a temporary file beside the target, which is then sorted.
+    Pieces in order are written as they come. From the first that is not, they go to a temporary
+    file beside the target, which is then sorted.
 
     Parameters
     ----------
@@ -182,7 +191,9 @@ def write(
     n_items : int, optional
         Needed for pieces that are arrays.
     memory_limit : int or str, optional
-        For sorting.
+        For sorting and writing, besides the pieces; one that cannot be kept is refused.
+    order : {"anchor", "answer"}
+        See :func:`convert`.
     force : bool
         See :func:`convert`.
 
@@ -199,7 +210,8 @@ def write(
     5000
     >>> folder.cleanup()
     """
-    target = Path(target)
+    check_choice("order", order, ORDERS)
+    target, limit = Path(target), memory_size(memory_limit)
     tables = _same_items(pieces, n_items)
     try:
         first = next(tables)
@@ -208,15 +220,16 @@ def write(
     labels = None if first._items is None else first.items.tolist()
     columns = tuple(name for name in COLUMNS if getattr(first, name) is not None)
     participants: dict[Hashable, int] = {}
-    whole = Whole(first.n_items, labels, columns, participants, memory_size(memory_limit))
+    whole = Whole.within(limit, first.n_items, labels, columns, participants, order=order)
     rest: list[Iterator[Rows]] = []
     with (
         whole_target(target, force) as new,
         tempfile.TemporaryDirectory(dir=new.parent) as folder,
     ):
         head, spool = Path(folder) / f"head{target.suffix}", Path(folder) / "rows"
-        rows = ahead(_joined(chain([first], tables), participants), 1)
-        write_grouped(head, until_out_of_order(rows, rest), whole)
+        joined = _joined(chain([first], tables), participants)
+        rows = ahead(_within(limit, joined, target, whole), 1)
+        write_grouped(head, until_out_of_order(rows, rest, order), whole)
         if not rest:
             if new.is_dir():
                 new.rmdir()
@@ -225,7 +238,35 @@ def write(
         # What was in order is read back.
         counts = write_spool(spool, chain(all_rows(open_triplets(head)), *rest), first.n_items)
         spooled = read_spool(spool, record_type(columns), whole.most_rows)
-        write_grouped(new, sort_by_anchor(spooled, counts, Path(folder), whole), whole)
+        if order == "anchor":
+            in_order = sort_by_anchor(spooled, counts, Path(folder), whole)
+        else:
+            in_order = sort_by_answer(spooled, int(counts.sum()), Path(folder), whole)
+        write_grouped(new, in_order, whole)
+
+
+def _within(limit: int, blocks: Iterable[Rows], target: Path, whole: Whole) -> Iterator[Rows]:
+    """Yield blocks, and raise as soon as they are too many for a limit that cannot be kept.
+
+    It can be from the least one of files on, or where it has room for all rows.
+    """
+    from ordinate.files.streaming import least_limit
+
+    n_rows, row_bytes = 0, record_type(whole.columns).itemsize
+    for rows, columns in blocks:
+        n_rows += len(rows)
+        held = whole.label_bytes
+        least = least_limit(held)
+        if limit < min(least, 4 * row_bytes * n_rows + held):
+            raise MemoryError(
+                Message(
+                    f"{target}: a memory limit of {in_words(limit)} cannot be kept, since there "
+                    f"are {n_rows:,} rows or more. It takes {in_words(least)} to write any number "
+                    "of them: allow that much, as in ",
+                    Option("memory_limit", f"{-(-least >> 20)}MiB"),
+                )
+            )
+        yield rows, columns
 
 
 def _same_items(pieces: Iterable[Any], n_items: int | None) -> Iterator[Triplets]:

@@ -1,4 +1,4 @@
-"""The fast layout: pairs (near, far) in the order of their anchors, as compact numbers.
+"""The fast layout: pairs (near, far) in the order of their anchors or answers, as compact numbers.
 
 Two forms. A folder of arrays is what a disk reads fastest:
 
@@ -7,7 +7,8 @@ Two forms. A folder of arrays is what a disk reads fastest:
     weight.npy       (m,), where rows have weights
     answer.npy       (m,), where they have answers: which one each came from
     participant.npy  (m,), where it is known who answered: an index into the participants' labels
-    about.json       numbers of rows and items, labels, checksums of all arrays and its own
+    anchor.npy       (m,), in the order of answers alone; starts.npy then only counts
+    about.json       order, numbers of rows and items, labels, checksums of all arrays and its own
 
 A Parquet file with the columns anchor, near, far is what other programs read: its row groups begin
 where long columns begin, and about.json stands in its metadata. A checksum of the footer, which
@@ -41,7 +42,7 @@ from ordinate.files.ondisk.layout import (
 ABOUT = "about.json"
 KEY = b"ordinate"
 STRETCH = 1 << 20  # rows, at most, that share a checksum or a row group
-ARRAYS = ("pairs", "starts", *COLUMNS)
+ARRAYS = ("pairs", "starts", "anchor", *COLUMNS)
 
 
 class GroupedFile(ABC):
@@ -76,6 +77,14 @@ class GroupedFile(ABC):
         for name, array in into.items():
             if array is not stored[name]:
                 array[:] = stored[name]
+
+    def anchors(self, start: int, stop: int) -> np.ndarray:
+        """Return the anchors of rows: as they are stored, or as their starts tell."""
+        if self.about.order == "anchor":
+            return anchors_between(self.starts, start, stop)
+        anchors = np.empty(stop - start, np.uint32)
+        self.read(start, {"anchor": anchors})
+        return anchors
 
     @abstractmethod
     def _fetch(self, name: str, start: int, array: np.ndarray) -> None:
@@ -204,7 +213,7 @@ class ParquetFile(GroupedFile):
                 column = self._group(g, ["anchor"]).column(0).to_numpy()
                 anchors, sizes = np.unique(column, return_counts=True)
                 in_order = bool((column[1:] >= column[:-1]).all())
-            if not in_order or anchors[0] < last:
+            if self.about.order == "anchor" and (not in_order or anchors[0] < last):
                 raise ValueError("the anchors are not in order")
             if anchors[-1] >= len(counts):
                 raise ValueError(f"it has {len(counts):,} items, but an anchor {anchors[-1]:,}")
@@ -240,6 +249,13 @@ class ParquetFile(GroupedFile):
                     here = table.column(column).slice(low - first, high - low)
                     target[low - start : high - start] = here.to_numpy()
                 group += 1
+
+
+def anchors_between(starts: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Anchors of rows in their order, where those of each anchor start."""
+    first, last = np.searchsorted(starts, [start, stop - 1], side="right")
+    bounds = np.clip(starts[first - 1 : last + 1], start, stop)
+    return np.repeat(np.arange(first - 1, last, dtype=np.uint32), np.diff(bounds))
 
 
 def open_grouped(path: Path) -> GroupedFile | None:

@@ -16,6 +16,7 @@ from ordinate.data.folds import in_sample
 from ordinate.data.labels import label_array
 from ordinate.data.rows import bad_row
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.files import Fingerprint, check_unchanged
 from ordinate.files.ondisk.grouped import GroupedFile
 from ordinate.files.ondisk.layout import COLUMNS
@@ -96,10 +97,13 @@ class TripletFile(ABC):
     source : Fingerprint
         The files that the triplets came from, where ``files`` are a copy.
     is_grouped : bool
-        They are in the fast layout; else :meth:`grouped` makes a copy that is.
+        They are in the fast layout, in the order of anchors; else :meth:`grouped` makes a copy.
+    by_answer : bool
+        The rows are in the order of answers, which they name: those of each lie together.
     """
 
     is_grouped = False
+    by_answer = False
     n_items: int
     participants: list | None = None
     _items: np.ndarray | None = None
@@ -139,6 +143,15 @@ class TripletFile(ABC):
     def loaded_bytes(self) -> int:
         """Bytes of all rows in memory, with all that goes with them."""
         return (ROW + sum(SIZES[name] for name in self.columns)) * len(self)
+
+    @cached_property
+    def n_answers(self) -> int:
+        """How many answers the rows came from; as many as rows, if those are not together."""
+        if not self.by_answer:
+            return len(self)
+        return sum(
+            1 + int(np.count_nonzero(np.diff(answer))) for _, answer, _ in self.whole_answers()
+        )
 
     @property
     def fitting_bytes(self) -> int:
@@ -180,7 +193,9 @@ class TripletFile(ABC):
         """Memory that a sample may take: at most a share of the limit."""
         return min(wanted, self.memory_limit / SAMPLE_SHARE)
 
-    def blocks(self, part_rows: int | None = None, *, whole: bool = False) -> Iterator[Block]:
+    def blocks(
+        self, part_rows: int | None = None, *, columns: tuple[str, ...] | None = None
+    ) -> Iterator[Block]:
         """Yield all rows in order, read ahead on other threads.
 
         They are checked until a whole pass has found nothing wrong. Who has summed a block gives
@@ -190,8 +205,8 @@ class TripletFile(ABC):
         ----------
         part_rows : int, optional
             Parts of as many rows are cut into blocks one by one.
-        whole : bool
-            With all columns, not only the weight.
+        columns : tuple of str, optional
+            What goes along; by default the weight, where there is one.
         """
         check_unchanged(self.files)
         parts = [
@@ -199,15 +214,41 @@ class TripletFile(ABC):
             for part in blocks(len(self), part_rows or max(len(self), 1))
             for block in sub_blocks(part, self.block_rows)
         ]
-        weight = ("weight",) if self.weighted else ()
-        columns = self.columns if whole else weight
-        read = partial(self._read, columns=columns)
+        read = partial(self._read, columns=self._weight if columns is None else columns)
         for block in in_order(read, parts, workers=READERS, ahead=READERS):
             if not self.sound:
                 self._check(block)
             yield block
         check_unchanged(self.files)
         self.sound = True
+
+    @property
+    def _weight(self) -> tuple[str, ...]:
+        return ("weight",) if self.weighted else ()
+
+    def whole_answers(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield rows, the number of each one's answer, and weights or nothing, in whole answers.
+
+        Of a file ``by_answer``: what a block has of its last answer goes along with the next.
+        """
+        held: list[np.ndarray] = []
+        for block in self.blocks(columns=("answer", *self._weight)):
+            found = [block.rows, block.columns["answer"], block.weight]
+            held = held or [array[:0] for array in found]
+            here = [np.concatenate(parts) for parts in zip(held, found, strict=True)]
+            self.buffers.give(block.rows)
+            rows, answer, weight = here
+            if (answer[1:] < answer[:-1]).any():
+                raise ReadError(
+                    f"{self.path} says that its rows are in the order of their answers, and they "
+                    "are not: convert the source again"
+                )
+            last = int(np.searchsorted(answer, answer[-1]))
+            if last:
+                yield rows[:last], answer[:last], weight[:last]
+            held = [array[last:] for array in here]
+        if held:
+            yield held[0], held[1], held[2]
 
     def _check(self, block: Block) -> None:
         n_bad, at, _, _ = backends.load().scan_rows(block.rows.view(np.int32), self.n_items)
@@ -238,7 +279,7 @@ class TripletFile(ABC):
         """Read all rows into memory, with all that goes with them."""
         rows = np.empty((len(self), 3), np.int32)
         columns = {name: np.empty(len(self), COLUMNS[name]) for name in self.columns}
-        for block in self.blocks(whole=True):
+        for block in self.blocks(columns=self.columns):
             part = slice(block.start, block.start + len(block.rows))
             rows[part] = block.rows
             for name, column in block.columns.items():
@@ -263,7 +304,7 @@ class TripletFile(ABC):
         """
         names = [name for name in self.columns if name != "participant"]
         found: list[list[np.ndarray]] = []
-        for block in self.blocks(whole=True):
+        for block in self.blocks(columns=self.columns):
             answers = block.columns.get("answer")
             if answers is None:
                 answers = np.arange(block.start, block.start + len(block.rows))
@@ -284,10 +325,8 @@ class TripletFile(ABC):
         return Triplets(rows, items=self._items, n_items=n_items, **columns)
 
 
-class GroupedTriplets(TripletFile):
-    """Triplets in the fast layout: the rows of every anchor lie together."""
-
-    is_grouped = True
+class FastTriplets(TripletFile):
+    """Triplets in the fast layout."""
 
     def __init__(
         self, file: GroupedFile, n_items: int | None = None, memory_limit: Any = None
@@ -305,28 +344,14 @@ class GroupedTriplets(TripletFile):
         return len(self.file)
 
     @property
-    def fitting_bytes(self) -> int:
-        """The least limit of which the rows take half: no copy is needed."""
-        return 2 * self.loaded_bytes
-
-    def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
-        """Return the triplets themselves, and where each anchor starts."""
-        return self, self.starts
-
-    @property
     def in_order(self) -> bool:
-        """They always are."""
-        return True
+        """Whether the rows are in the order of their anchors."""
+        return self.file.about.order == "anchor"
 
     @property
     def anchor_counts(self) -> np.ndarray:
         """How many rows each item is the anchor of: (n_items,)."""
         return np.diff(self.starts)
-
-    def read_pairs(self, part: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Read pairs (k, 2) of near and far, and their weights or nothing."""
-        pairs, columns = self._read_part(part, ("weight",) if self.weighted else ())
-        return pairs, columns.get("weight", NO_WEIGHT)
 
     def _read_part(
         self, part: slice, names: tuple[str, ...]
@@ -343,12 +368,25 @@ class GroupedTriplets(TripletFile):
         rows = self.buffers.take(len(pairs), 3, self.block_rows)
         rows[:, 1:] = pairs
         self.buffers.give(pairs)
-        rows[:, 0] = anchors_between(self.starts, cut.start, cut.stop)
+        rows[:, 0] = self.file.anchors(cut.start, cut.stop)
         return Block(cut.start, rows, found, ends_part)
 
 
-def anchors_between(starts: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Anchors of rows in order, where those of each anchor start."""
-    first, last = np.searchsorted(starts, [start, stop - 1], side="right")
-    bounds = np.clip(starts[first - 1 : last + 1], start, stop)
-    return np.repeat(np.arange(first - 1, last, dtype=np.uint32), np.diff(bounds))
+class GroupedTriplets(FastTriplets):
+    """Triplets in the fast layout, in the order of their anchors: those of each lie together."""
+
+    is_grouped = True
+
+    @property
+    def fitting_bytes(self) -> int:
+        """The least limit of which the rows take half: no copy is needed."""
+        return 2 * self.loaded_bytes
+
+    def grouped(self, *, backend: str = "auto") -> tuple["GroupedTriplets", np.ndarray]:
+        """Return the triplets themselves, and where each anchor starts."""
+        return self, self.starts
+
+    def read_pairs(self, part: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Read pairs (k, 2) of near and far, and their weights or nothing."""
+        pairs, columns = self._read_part(part, self._weight)
+        return pairs, columns.get("weight", NO_WEIGHT)

@@ -15,7 +15,7 @@ import numpy as np
 NAME, VERSION = "ordinate triplets", 2
 NAME_1 = "ordinate triplets grouped by anchor, 1"  # which had no checksum of its own
 SEAL = b', "checksum": '
-ORDER = "anchor"  # of the rows
+ORDERS = ("anchor", "answer")  # of the rows: what they are sorted by
 ID_TYPES = ("|u1", "<u2", "<u4")
 COLUMNS = {"weight": "<f8", "answer": "<i8", "participant": "<i4"}  # that may go with the rows
 STARTS = "<i8"
@@ -39,6 +39,7 @@ class About(NamedTuple):
         Rows where stretches begin, and the number of rows.
     checksums : dict of tuple of str to list of int
         CRC-32 of each stretch of some arrays, one after the other; ``("starts",)`` has one.
+    order : {"anchor", "answer"}
     version : int
     """
 
@@ -49,6 +50,7 @@ class About(NamedTuple):
     types: dict[str, str]
     bounds: list[int]
     checksums: dict[tuple[str, ...], list[int]]
+    order: str = "anchor"
     version: int = VERSION
 
     @property
@@ -65,7 +67,7 @@ class About(NamedTuple):
         stored = self._asdict() | {
             "checksums": {" ".join(names): sums for names, sums in self.checksums.items()}
         }
-        layout = {"layout": NAME, "version": stored.pop("version"), "order": ORDER}
+        layout = {"layout": NAME} | {name: stored.pop(name) for name in ("version", "order")}
         text = json.dumps(layout | stored)
         return sealed(text.encode().removesuffix(b"}"))
 
@@ -89,14 +91,15 @@ def described(text: bytes, **known_otherwise: Any) -> About:
     if text != sealed(text.rpartition(SEAL)[0]) or not isinstance(known, dict):
         raise ValueError("its description is not what ordinate wrote: it was damaged or edited")
     layout = [known.get(name) for name in ("layout", "version", "order")]
-    if layout != [NAME, VERSION, ORDER]:
+    if layout[:2] != [NAME, VERSION] or layout[2] not in ORDERS:
         raise ValueError(
             f"it is in layout {layout[1]!r}, ordered by {layout[2]!r}, and this version knows "
-            f"layouts 1 and {VERSION}, ordered by {ORDER!r}: install a newer ordinate"
+            f"layouts 1 and {VERSION}, ordered by {' or '.join(map(repr, ORDERS))}: install a "
+            "newer ordinate"
         )
     found = {name: _field(known, name, *kinds) for name, kinds in KINDS.items()}
     found["checksums"] = {tuple(key.split()): sums for key, sums in found["checksums"].items()}
-    return _checked(About(**found))
+    return _checked(About(**found, order=layout[2]))
 
 
 KINDS: dict[str, tuple[type, ...]] = {
@@ -150,8 +153,12 @@ def _checked(about: About) -> About:
 
 def _types_fit(about: About) -> bool:
     allowed = {"pairs": ID_TYPES} | {name: (kind,) for name, kind in COLUMNS.items()}
+    needed = {"pairs"}
+    if about.order == "answer":
+        allowed["anchor"] = (about.types.get("pairs", ""),)
+        needed |= {"anchor", "answer"}
     known = all(kind in allowed.get(name, ()) for name, kind in about.types.items())
-    return known and "pairs" in about.types
+    return known and needed <= about.types.keys()
 
 
 def _bounds_fit(about: About) -> bool:

@@ -1,4 +1,4 @@
-"""Bringing rows into the order of their anchors, in bounded memory."""
+"""Bringing rows into the order of their anchors or answers, in bounded memory."""
 
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
@@ -15,11 +15,10 @@ from ordinate.data.rows import group_by_anchor
 from ordinate.files.ondisk.layout import COLUMNS
 from ordinate.kernels import backends
 
-MOST_FILES = 256  # that are open at the same time, about
-# Of the memory limit, what a row that is sorted may take: it is there up to four times, as measured
-# with what Python takes.
-SORTED = 8
+MOST_FILES = 256  # that are open at the same time while sorting, about
+SORTED = 8  # of the memory limit, what a row may take: it is there up to four times, as measured
 LEAST = 1 << 16  # rows that can be sorted, and written, within any limit
+LABEL = 300  # bytes that a label takes, about, while rows are sorted and written
 
 Rows = tuple[np.ndarray, dict[str, np.ndarray]]  # triplets (k, 3), and columns (k,) by name
 
@@ -40,6 +39,8 @@ class Whole(NamedTuple):
         Bytes that sorting and writing them may take.
     held : int
         Bytes of the limit that was given which labels take besides.
+    order : {"anchor", "answer"}
+        In which they are written.
     """
 
     n_items: int
@@ -48,11 +49,57 @@ class Whole(NamedTuple):
     participants: Collection = ()
     memory_limit: int = 1 << 30
     held: int = 0
+    order: str = "anchor"
+
+    @classmethod
+    def within(
+        cls,
+        memory_limit: int,
+        n_items: int,
+        labels: list | None,
+        columns: tuple[str, ...],
+        participants: Collection,
+        *,
+        order: str,
+    ) -> "Whole":
+        """Take from a limit what labels need, which are in memory and again as they are written."""
+        if order == "answer" and "answer" not in columns:
+            raise ValueError(
+                Message(
+                    "the rows do not say which answers they came from, so that they cannot be put "
+                    "in their order: leave ",
+                    Option("order", "answer"),
+                    " out, or name the column of the answers, as in ",
+                    Option("columns", {"answer": "trial"}),
+                )
+            )
+        whole = cls(n_items, labels, columns, participants, memory_limit, order=order)
+        held = whole.label_bytes
+        return whole._replace(memory_limit=max(memory_limit - held, 1), held=held)
+
+    @property
+    def label_bytes(self) -> int:
+        """What labels take, as many as are known by now."""
+        return LABEL * (len(self.labels or ()) + len(self.participants))
 
     @property
     def most_rows(self) -> int:
         """Rows that are sorted at a time."""
         return max(self.memory_limit // (SORTED * record_type(self.columns).itemsize), 1)
+
+    def rows_at_a_time(self, n_rows: int) -> int:
+        """Rows of each file that is sorted, or an error where so many do not fit into memory."""
+        least_rows = n_rows // MOST_FILES
+        if least_rows <= max(self.most_rows, LEAST):
+            return max(self.most_rows, least_rows)
+        enough = -(-(least_rows * self.memory_limit // self.most_rows + self.held) >> 20)
+        raise MemoryError(
+            Message(
+                f"{n_rows:,} rows are too many to be sorted within a memory limit of "
+                f"{in_words(self.memory_limit + self.held)}: allow more, as in ",
+                Option("memory_limit", f"{enough}MiB"),
+            )
+        )
 
 
 def record_type(columns: Iterable[str]) -> np.dtype:
@@ -86,17 +133,7 @@ def sort_by_anchor(
     memory. An anchor that is too large for that needs no sorting. The sort is stable.
     """
     backend, n_items, most_rows = backends.load(), len(counts), whole.most_rows
-    least_rows = int(counts.sum()) // MOST_FILES
-    if least_rows > max(most_rows, LEAST):
-        enough = -(-(least_rows * whole.memory_limit // most_rows + whole.held) >> 20)
-        raise MemoryError(
-            Message(
-                f"{counts.sum():,} rows are too many to be sorted within a memory limit of "
-                f"{in_words(whole.memory_limit + whole.held)}: allow more, as in ",
-                Option("memory_limit", f"{enough}MiB"),
-            )
-        )
-    bounds = ranges(counts, max(most_rows, least_rows))
+    bounds = ranges(counts, whole.rows_at_a_time(int(counts.sum())))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".ordinate-sort-") as name:
         files = [Path(name) / str(i) for i in range(len(bounds) - 1)]
         kind = _distribute(blocks, files, bounds, n_items)
@@ -143,16 +180,94 @@ def ranges(counts: np.ndarray, most_rows: int) -> np.ndarray:
     return np.array(bounds)
 
 
-def until_out_of_order(blocks: Iterator[Rows], rest: list[Iterator[Rows]]) -> Iterator[Rows]:
-    """Yield blocks as long as the anchors are in order; what is left goes to ``rest``."""
-    last = -1
+def sort_by_answer(
+    blocks: Iterable[Rows], n_rows: int, folder: Path, whole: Whole
+) -> Iterator[Rows]:
+    """Yield all rows in the order of their answers, within the memory limit.
+
+    Numbers of answers may be any: runs of rows are sorted in memory, and then merged. The sort is
+    stable.
+    """
+    run_rows, kind = whole.rows_at_a_time(n_rows), record_type(whole.columns)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".ordinate-sort-") as name:
+        files: list[Path] = []
+        for run in _collected(blocks, run_rows, kind):
+            files.append(Path(name) / str(len(files)))
+            run = run[np.argsort(run["answer"], kind="stable")]
+            files[-1].write_bytes(run.view(np.uint8).data)
+        for records in _merged([_Run(file, kind, run_rows // len(files)) for file in files]):
+            yield rows_of(records)
+
+
+def _collected(blocks: Iterable[Rows], n_rows: int, kind: np.dtype) -> Iterator[np.ndarray]:
+    """Yield rows as records, so many at a time."""
+    run, filled = np.empty(n_rows, kind), 0
     for rows, columns in blocks:
-        anchors = rows[:, 0]
-        if anchors[0] < last or (anchors[1:] < anchors[:-1]).any():
+        records = records_of(rows, columns)
+        while len(records):
+            part = records[: n_rows - filled]
+            run[filled : filled + len(part)] = part
+            filled, records = filled + len(part), records[len(part) :]
+            if filled == n_rows:
+                yield run
+                filled = 0
+    if filled:
+        yield run[:filled]
+
+
+class _Run:
+    """A file of records in order, of which some are in memory."""
+
+    def __init__(self, path: Path, kind: np.dtype, n_rows: int) -> None:
+        self._pieces = _read_records(path, kind, max(n_rows, 1))
+        self.here = np.empty(0, kind)
+        self.ended = False
+        self.read_on()
+
+    def read_on(self) -> None:
+        """Read a piece more."""
+        piece = next(self._pieces, None)
+        self.ended = piece is None
+        if piece is not None:
+            self.here = np.concatenate([self.here, piece])
+
+    def take_below(self, answer: int | None) -> np.ndarray:
+        """Take the records of answers before one, or all; none is left behind in the file."""
+        answers = self.here["answer"]
+        n_taken = len(answers) if answer is None else int(np.searchsorted(answers, answer))
+        taken, self.here = self.here[:n_taken], self.here[n_taken:]
+        if not len(self.here) and not self.ended:
+            self.read_on()
+        return taken
+
+
+def _merged(runs: list[_Run]) -> Iterator[np.ndarray]:
+    """Yield the records of all runs in order."""
+    while any(len(run.here) for run in runs):
+        # What is below the last of each run that goes on is complete.
+        ends = [int(run.here["answer"][-1]) for run in runs if not run.ended]
+        below = min(ends, default=None)
+        found = np.concatenate([run.take_below(below) for run in runs])
+        if len(found):
+            yield found[np.argsort(found["answer"], kind="stable")]
+            continue
+        for run in runs:
+            if not run.ended and run.here["answer"][-1] == below:
+                run.read_on()
+
+
+def until_out_of_order(
+    blocks: Iterator[Rows], rest: list[Iterator[Rows]], order: str
+) -> Iterator[Rows]:
+    """Yield blocks as long as they are in order; what is left goes to ``rest``."""
+    last = np.iinfo(np.int64).min
+    for rows, columns in blocks:
+        keys = rows[:, 0] if order == "anchor" else columns["answer"]
+        if keys[0] < last or (keys[1:] < keys[:-1]).any():
             rest.append(chain([(rows, columns)], blocks))
             return
         yield rows, columns
-        last = anchors[-1]
+        last = int(keys[-1])
 
 
 def write_spool(path: Path, blocks: Iterable[Rows], n_items: int) -> np.ndarray:
@@ -167,9 +282,13 @@ def write_spool(path: Path, blocks: Iterable[Rows], n_items: int) -> np.ndarray:
 
 def read_spool(path: Path, kind: np.dtype, most_rows: int) -> Iterator[Rows]:
     """Yield the rows of a file of records, so many at a time; all at once if that is -1."""
+    return map(rows_of, _read_records(path, kind, most_rows))
+
+
+def _read_records(path: Path, kind: np.dtype, most_rows: int) -> Iterator[np.ndarray]:
     n_rows, at = path.stat().st_size // kind.itemsize, 0
     most_rows = n_rows if most_rows < 0 else min(most_rows, n_rows)  # memory is taken for all
     while at < n_rows:
-        found = rows_of(np.fromfile(path, kind, most_rows, offset=at * kind.itemsize))
-        at += len(found[0])
+        found = np.fromfile(path, kind, most_rows, offset=at * kind.itemsize)
+        at += len(found)
         yield found

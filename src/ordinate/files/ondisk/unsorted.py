@@ -14,12 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate.files.ondisk.files import check_space, fingerprint, read_into
-from ordinate.files.ondisk.grouped import FolderFile
-from ordinate.files.ondisk.handles import Block, GroupedTriplets, Part, TripletFile
-from ordinate.files.ondisk.sorting import Rows, Whole, record_type, sort_by_anchor
+from ordinate.files.ondisk.grouped import FolderFile, GroupedFile
+from ordinate.files.ondisk.handles import (
+    Block,
+    FastTriplets,
+    GroupedTriplets,
+    Part,
+    TripletFile,
+)
+from ordinate.files.ondisk.sorting import Rows, Whole, record_type, sort_by_anchor, sort_by_answer
 from ordinate.files.ondisk.writing import write_grouped
 
-LABEL = 300  # bytes that a label takes, about, while rows are sorted
+PIECE = 1 << 16  # answers that are looked at together
 
 
 class Numbers(NamedTuple):
@@ -47,7 +53,42 @@ class Numbers(NamedTuple):
         return self.offset + row * self.width * self.dtype.itemsize
 
 
-class PlainTriplets(TripletFile):
+class UngroupedTriplets(TripletFile):
+    """Triplets that are copied before their anchors can be read one by one."""
+
+    def grouped(self, *, backend: str = "auto") -> tuple[GroupedTriplets, np.ndarray]:
+        """Write the rows in the order of their anchors to a temporary folder, once."""
+        return self._sorted, self._sorted.starts
+
+    @cached_property
+    def _sorted(self) -> GroupedTriplets:
+        folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
+        try:
+            regroup(self, folder / "grouped")
+            copy = GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+        # Not with this object: a fit may hold on to the copy alone.
+        weakref.finalize(copy, shutil.rmtree, folder, ignore_errors=True)
+        return copy
+
+
+class TripletsByAnswer(FastTriplets, UngroupedTriplets):
+    """Triplets in the fast layout, in the order of their answers: the rows of each lie together."""
+
+    by_answer = True
+
+
+def fast_triplets(
+    file: GroupedFile, n_items: int | None = None, memory_limit: Any = None
+) -> FastTriplets:
+    """Return the handle of a file in the fast layout, in whichever order it is."""
+    handle = TripletsByAnswer if file.about.order == "answer" else GroupedTriplets
+    return handle(file, n_items, memory_limit)
+
+
+class PlainTriplets(UngroupedTriplets):
     """Triplets in arrays, in any order.
 
     Parameters
@@ -89,6 +130,19 @@ class PlainTriplets(TripletFile):
         """Whether the rows are in the order of their anchors."""
         return self._ordered
 
+    @cached_property
+    def by_answer(self) -> bool:  # type: ignore[override]
+        """Whether the rows of each answer lie together, in the order of answers."""
+        if "answer" not in self.columns:
+            return False
+        last = np.iinfo(np.int64).min
+        for start in range(0, len(self), PIECE):
+            answer = self.arrays["answer"].read(start, min(start + PIECE, len(self)))[:, 0]
+            if answer[0] < last or (answer[1:] < answer[:-1]).any():
+                return False
+            last = answer[-1]
+        return True
+
     @property
     def anchor_counts(self) -> np.ndarray:
         """How many rows each item is the anchor of: (n_items,)."""
@@ -101,43 +155,28 @@ class PlainTriplets(TripletFile):
         found = {name: self.arrays[name].read(cut.start, cut.stop)[:, 0] for name in columns}
         return Block(cut.start, rows, found, ends_part)
 
-    def grouped(self, *, backend: str = "auto") -> tuple[GroupedTriplets, np.ndarray]:
-        """Write the rows in the order of their anchors to a temporary folder, once."""
-        return self._sorted, self._sorted.starts
 
-    @cached_property
-    def _sorted(self) -> GroupedTriplets:
-        folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
-        try:
-            regroup(self, folder / "grouped")
-            copy = GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
-        except BaseException:
-            shutil.rmtree(folder)
-            raise
-        # Not with this object: a fit may hold on to the copy alone.
-        weakref.finalize(copy, shutil.rmtree, folder, ignore_errors=True)
-        return copy
-
-
-def regroup(stored: TripletFile, target: Path) -> None:
+def regroup(stored: TripletFile, target: Path, order: str = "anchor") -> None:
     """Write triplets in the fast layout; those in another order are sorted, in bounded memory."""
     labels = None if stored._items is None else stored._items.tolist()
     people = stored.participants or ()
-    # Labels are in memory besides, and again as they are written.
-    held = LABEL * (len(labels or ()) + len(people))
-    room = max(stored.memory_limit - held, 1)
-    whole = Whole(stored.n_items, labels, stored.columns, people, room, held)
+    whole = Whole.within(
+        stored.memory_limit, stored.n_items, labels, stored.columns, people, order=order
+    )
+    is_sorted = stored.in_order if order == "anchor" else stored.by_answer
     width = record_type(stored.columns).itemsize
     # The result, and while sorting all rows besides.
-    check_space(target.parent, (width + (not stored.in_order) * width) * len(stored))
+    check_space(target.parent, (width + (not is_sorted) * width) * len(stored))
     rows = all_rows(stored)
-    if not stored.in_order:
+    if not is_sorted and order == "anchor":
         rows = sort_by_anchor(rows, stored.anchor_counts, target.parent, whole)
+    elif not is_sorted:
+        rows = sort_by_answer(rows, len(stored), target.parent, whole)
     write_grouped(target, rows, whole)
 
 
 def all_rows(stored: TripletFile) -> Iterator[Rows]:
     """Yield all rows, with all that goes with them."""
-    for block in stored.blocks(whole=True):
+    for block in stored.blocks(columns=stored.columns):
         yield block.rows, block.columns
         stored.buffers.give(block.rows)

@@ -1,4 +1,4 @@
-"""Writing the fast layout, from rows in the order of their anchors."""
+"""Writing the fast layout, from rows in its order, in bounded memory."""
 
 import os
 from abc import ABC, abstractmethod
@@ -31,7 +31,7 @@ WAITING = 16
 
 
 class Writer(ABC):
-    """Takes rows in the order of their anchors; subclasses write a stretch of them."""
+    """Takes rows in the order of the layout; subclasses write a stretch of them."""
 
     ids: str  # how ids are stored
 
@@ -42,9 +42,9 @@ class Writer(ABC):
         _check_labels(whole.labels or [], "items")
         self.counts = np.zeros(whole.n_items, np.int64)
         self._bounds = [0]
-        self._checksums: dict[tuple[str, ...], list[int]] = {
-            (name,): [] for name in ("pairs", *whole.columns)
-        }
+        self._by_anchor = whole.order == "anchor"
+        self._arrays = ("pairs", *(() if self._by_anchor else ("anchor",)), *whole.columns)
+        self._checksums: dict[tuple[str, ...], list[int]] = {(name,): [] for name in self._arrays}
         self._waiting: list[Rows] = []
         self._n_waiting = 0
 
@@ -53,9 +53,10 @@ class Writer(ABC):
         anchors = rows[:, 0]
         begins = np.concatenate([[0], np.flatnonzero(anchors[1:] != anchors[:-1]) + 1, [len(rows)]])
         lengths = np.diff(begins)
-        self.counts[anchors[begins[:-1]]] += lengths
+        np.add.at(self.counts, anchors[begins[:-1]], lengths)
         # The last anchor's rows may go on for long.
-        cuts = {int(at) for at in [*begins[:-1][lengths >= LONG], begins[-2]]}
+        long = [*begins[:-1][lengths >= LONG], begins[-2]] if self._by_anchor else []
+        cuts = {int(at) for at in long}
         if self._waiting and self._waiting[-1][0][-1, 0] == anchors[0]:
             cuts.discard(0)
         start = 0
@@ -87,16 +88,17 @@ class Writer(ABC):
     def _flush(self) -> None:
         if not self._waiting:
             return
-        stretch = {
-            "pairs": np.concatenate([rows[:, 1:] for rows, _ in self._waiting]).astype(self.ids)
-        }
+        rows = np.concatenate([rows for rows, _ in self._waiting]).astype(self.ids)
+        stretch = {"pairs": np.ascontiguousarray(rows[:, 1:])}
+        if not self._by_anchor:
+            stretch["anchor"] = np.ascontiguousarray(rows[:, 0])
         for name in self.whole.columns:
             column = np.concatenate([columns[name] for _, columns in self._waiting])
             stretch[name] = column.astype(COLUMNS[name], copy=False)
         for name, array in stretch.items():
             self._checksums[(name,)].append(checksum(array))
         self._bounds.append(self._bounds[-1] + self._n_waiting)
-        self._write(np.concatenate([rows[:, 0] for rows, _ in self._waiting]), stretch)
+        self._write(rows[:, 0], stretch)
         self._waiting, self._n_waiting = [], 0
 
     @abstractmethod
@@ -112,9 +114,10 @@ class Writer(ABC):
             n_rows=self._bounds[-1],
             labels=whole.labels,
             participants=participants,
-            types={"pairs": self.ids} | {name: COLUMNS[name] for name in whole.columns},
+            types={name: COLUMNS.get(name, self.ids) for name in self._arrays},
             bounds=self._bounds,
             checksums=self._checksums | {("starts",): [checksum(starts)]},
+            order=whole.order,
         )
 
     def _starts(self) -> np.ndarray:
@@ -163,12 +166,10 @@ class FolderWriter(Writer):
             path.mkdir(exist_ok=True)
         self._open = ExitStack()
         self._files = {}
-        for name in ("pairs", *whole.columns):
+        for name in self._arrays:
             file = (path / f"{name}.npy").open("wb" if first is None else "r+b")
             self._files[name] = self._open.enter_context(file)
-            width = 2 * np.dtype(self.ids).itemsize
-            if name != "pairs":
-                width = np.dtype(COLUMNS[name]).itemsize
+            width = np.dtype(COLUMNS.get(name, self.ids)).itemsize * (1 + (name == "pairs"))
             file.seek(HEADER + (first or 0) * width)
 
     def _write(self, anchors: np.ndarray, stretch: dict[str, np.ndarray]) -> None:
@@ -243,7 +244,8 @@ class ParquetWriter(Writer):
         import pyarrow as pa
 
         near, far = np.ascontiguousarray(stretch.pop("pairs").T)
-        columns = [anchors.astype(self.ids), near, far, *stretch.values()]
+        stretch.pop("anchor", None)
+        columns = [anchors, near, far, *stretch.values()]
         self._writer.write_table(
             pa.table(columns, schema=self._schema), row_group_size=max(len(anchors), 1)
         )
@@ -279,7 +281,7 @@ def is_parquet(target: Path) -> bool:
 
 
 def write_grouped(target: Path, blocks: Iterable[Rows], whole: Whole) -> None:
-    """Write rows that come in the order of their anchors."""
+    """Write rows that come in the order of the layout."""
     writer = (ParquetWriter if is_parquet(target) else FolderWriter)(target, whole)
     try:
         for rows, columns in blocks:

@@ -24,7 +24,7 @@ from ordinate.files.formats.names import WEIGHT
 from ordinate.files.formats.table import DROPPABLE, Table
 from ordinate.files.ondisk.files import sha256_of
 from ordinate.files.ondisk.grouped import open_grouped
-from ordinate.files.ondisk.handles import GroupedTriplets
+from ordinate.files.ondisk.unsorted import fast_triplets
 from ordinate.files.readers import (
     food100,
     most_central,
@@ -211,7 +211,7 @@ def read(
         changed = {name: value for name, value in given.items() if value != usual[name]}
         refuse_options(f"{path} {IS_FAST}", changed)
         sha256 = sha256_of(grouped.path, grouped.files)
-        triplets = GroupedTriplets(grouped).load()
+        triplets = fast_triplets(grouped).load()
         return Reading(triplets, FAST, len(triplets), len(triplets), [], sha256)
     return read_table(load(path, table), how)
 
