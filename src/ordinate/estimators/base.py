@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_whole
 from ordinate._base.device import choose_device, describe_device
 from ordinate._base.memory import in_words
@@ -320,9 +319,9 @@ class Embedder(UncertainMap, ScikitEstimator):
                 setattr(twin, name, deepcopy(value, memo))
         return twin
 
-    def _placed(self, store: Any, points: np.ndarray) -> np.ndarray:
+    def _placed(self, points: np.ndarray, n_rows: np.ndarray, n_parts: int) -> np.ndarray:
         """Take the places away from items that no triplet mentions, and warn of parts."""
-        missing = on_host(store.counts).sum(axis=0) == 0
+        missing = n_rows == 0
         if missing.any():
             points = np.where(missing[:, None], np.nan, points)
             warnings.warn(
@@ -331,7 +330,6 @@ class Embedder(UncertainMap, ScikitEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-        n_parts = store.n_parts()
         if n_parts > 1:
             warnings.warn(
                 f"the items fall into {n_parts:,} parts that no triplet connects: their "

@@ -38,6 +38,7 @@ from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
+from ordinate.estimators.occurring import EVERY, Items, among_occurring
 from ordinate.estimators.placing import MadeBy, PlacingEmbedder
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
@@ -70,6 +71,8 @@ class GradientEmbedder(PlacingEmbedder):
     init_: Start
     starts_: list[Ending]
 
+    _worked_on: Items = EVERY
+
     def fit(self, X: Any, y: Any = None, *, init_triplets: Any = None) -> "GradientEmbedder":
         """Find the map.
 
@@ -93,6 +96,9 @@ class GradientEmbedder(PlacingEmbedder):
         triplets, n_components = self._prepare(X, y, self.device)
         loss, options = self._loss(n_components), self._options()
         began = time.perf_counter()
+        self._worked_on = EVERY
+        if init_triplets is None:  # which may mention others
+            triplets, self._worked_on = among_occurring(triplets, n_components)
         store = self._checked_store(triplets, n_components)
         # A stream of its own: points that were simulated with the same seed must not be the start.
         generator = random_generator(self.random_state).spawn(1)[0]
@@ -114,6 +120,7 @@ class GradientEmbedder(PlacingEmbedder):
         """Descend from the map so far, which races with other starts again where a fit would."""
         loss, options = self._loss(start.shape[1]), self._options()
         began = time.perf_counter()
+        triplets, self._worked_on = among_occurring(triplets, start.shape[1])
         store = self._checked_store(triplets, start.shape[1])
         first = Start("the map so far", self._given(start, start.shape[1]))
         with single_threaded_blas():
@@ -158,8 +165,10 @@ class GradientEmbedder(PlacingEmbedder):
         began: float,
     ) -> None:
         """Keep what a descent has found, and tell what came of it."""
-        self.init_ = start._replace(points=on_host(start.points))
-        self.embedding_ = principal_axes(self._placed(store, on_host(found.points)))
+        self.init_ = start._replace(points=self._worked_on.over_all(on_host(start.points)))
+        n_rows = self._worked_on.over_all(on_host(store.counts).sum(axis=0), none=0)
+        points = self._worked_on.over_all(on_host(found.points))
+        self.embedding_ = principal_axes(self._placed(points, n_rows, store.n_parts()))
         self.history_ = np.array(found.history)
         ridge = options["regularization"] / 2 * float((np.nan_to_num(self.embedding_) ** 2).sum())
         self.loss_ = float(self.history_[-1]) - ridge / store.total
@@ -263,7 +272,9 @@ class GradientEmbedder(PlacingEmbedder):
             f"LOE start: {len(model.landmarks_)} landmarks, {model.n_triplets_used_:,} of "
             f"{len(triplets):,} triplets, misfit {model.misfit_:.2f}"
         )
-        return Start("loe", self._given(model.embedding_, self.n_components))
+        return Start(
+            "loe", self._given(self._worked_on.over_all(model.embedding_), self.n_components)
+        )
 
     def _given(self, points: Any, n_components: int) -> np.ndarray:
         """Check coordinates; items without a place (NaN) start from the centre."""
@@ -271,6 +282,7 @@ class GradientEmbedder(PlacingEmbedder):
         shape = (len(self.items_), n_components)
         if points.shape != shape:
             raise ValueError(f"init must be of shape {shape}; it is of shape {points.shape}")
+        points = points[self._worked_on.ids]
         placed = np.isfinite(points).all(axis=1)
         if placed.sum() < 2:
             raise ValueError("init must have finite coordinates for at least two items")
@@ -336,13 +348,16 @@ class GradientEmbedder(PlacingEmbedder):
 
     def _make_watch(self, store: TripletStore) -> Watch:
         """What happens at every step over all triplets."""
+        items = self._worked_on
 
         def watch(iteration: int, value: float, points: np.ndarray, left: float) -> bool:
             if self.verbose > 1:
                 self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
             if self.callback is None:
                 return False
-            step = Step(iteration, value, left, store.n_passes, lambda: on_host(points))
+            step = Step(
+                iteration, value, left, store.n_passes, lambda: items.over_all(on_host(points))
+            )
             return bool(self.callback(step))
 
         return watch
