@@ -133,7 +133,7 @@ def test_a_fitted_model_is_used_as_it_is():
 def test_items_without_a_place_have_none():
     _, _, triplets = study(2, by_axis=0.8, each=60)
     more = Triplets(triplets.rows, n_items=16, participant=triplets.participant)
-    with pytest.warns(UserWarning, match="1 items are in no triplet"):
+    with pytest.warns(UserWarning, match="1 item is in no triplet"):
         found = individual_differences(STE(random_state=0), more)
     assert np.isnan(found.embedding[15]).all()
     assert np.isfinite(found.embedding[:15]).all()

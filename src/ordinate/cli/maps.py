@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from ordinate._base.messages import some
+from ordinate._base.messages import counted, some
 from ordinate.cli import _shell as shell
 from ordinate.cli._appearance import find_appearance
 from ordinate.cli.data import ReadingOptions, open_answers, refuse_output
@@ -161,8 +161,8 @@ def score(
     unknown = [str(label) for label in triplets.items[rows < 0]]
     if not known.any():
         raise shell.CommandError(
-            f"every answer in {file} names one of {len(unknown):,} items that are not in "
-            f"{embedding}: {some(unknown)}",
+            f"no answer in {file} is about items of {embedding} alone; not on the map: "
+            f"{some(unknown)}",
             shell.UNREADABLE,
         )
     drawn = drawn_at_random(triplets)
@@ -195,8 +195,9 @@ def score(
 def _probabilities(embedding: Path, ids: Any, triplets: Any) -> dict[str, float | None]:
     """How likely the answers are by the model beside a map, if it says so; ids are rows of it."""
     from ordinate.data.triplets import Triplets
-    from ordinate.estimators.saving import MAP, MODEL, load
+    from ordinate.estimators.saving import MODEL, load
     from ordinate.evaluation.metrics import judge_probabilities
+    from ordinate.files.maps import MAP
 
     unknown: dict[str, float | None] = {"log_likelihood": None, "calibration_error": None}
     if embedding.name != MAP or not (embedding.parent / MODEL).exists():
@@ -237,8 +238,8 @@ def _tell_score(record: dict[str, Any]) -> None:
     if record["left_out"]:
         items = record["unknown_items"]
         shell.answer(
-            f"{record['left_out']:,} more triplets were left out, since {len(items):,} items are "
-            f"not on the map: {some(items)}"
+            f"{counted(record['left_out'], 'more triplet was', 'more triplets were')} left out, "
+            f"since {counted(len(items), 'item is', 'items are')} not on the map: {some(items)}"
         )
 
 
@@ -337,8 +338,9 @@ def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any
     """Return how sure the model beside a map is of each item's place; None if it is not known."""
     import warnings
 
-    from ordinate.estimators.saving import MAP, MODEL, load
+    from ordinate.estimators.saving import MODEL, load
     from ordinate.figures.error_marks import doubt_of
+    from ordinate.files.maps import MAP
 
     try:
         if embedding.name != MAP or not (embedding.parent / MODEL).exists():

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate._base.checks import check_whole
 from ordinate._base.device import choose_device, describe_device
 from ordinate._base.memory import in_words
-from ordinate._base.messages import Message, Option, some
+from ordinate._base.messages import Message, Option, counted, some
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
@@ -325,8 +325,8 @@ class Embedder(UncertainMap, ScikitEstimator):
         if missing.any():
             points = np.where(missing[:, None], np.nan, points)
             warnings.warn(
-                f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
-                f"{some(self.items_[missing])}",
+                f"{counted(missing.sum(), 'item is', 'items are')} in no triplet, without a place "
+                f"(NaN) on the map: {some(self.items_[missing])}",
                 UserWarning,
                 stacklevel=3,
             )

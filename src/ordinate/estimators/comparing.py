@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import is_table
 from ordinate.estimators.base import Embedder
-from ordinate.estimators.saving import MAP, MODEL, load
+from ordinate.estimators.saving import MODEL, load
 from ordinate.evaluation.comparison import Comparison, Map, compare_maps
 from ordinate.evaluation.permutation import N_PERMUTATIONS, compare_answers
 from ordinate.files.inputs import as_triplets
-from ordinate.files.maps import DIMENSION, read_map
+from ordinate.files.maps import DIMENSION, MAP, read_map
 
 FORMS = (
     "a fitted model, a folder of model.save or of `ordinate fit`, the path of an embedding.csv, a "

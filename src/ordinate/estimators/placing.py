@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ordinate._base.messages import some
+from ordinate._base.messages import counted, some
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.placing_new import NewPlaces, place_new
 from ordinate.data.columns import source_words
@@ -209,8 +209,9 @@ class PlacingEmbedder(Embedder):
         told = []
         if lost.any():
             told.append(
-                f"{lost.sum():,} new items have no place (NaN), as no answer relates them to the "
-                f"map, directly or by way of others: {some(placed.items[lost])}"
+                f"{counted(lost.sum(), 'new item has', 'new items have')} no place (NaN): no "
+                "answer leads from there to the map, directly or by way of others: "
+                f"{some(placed.items[lost])}"
             )
         if placed.weak.any():
             told.append(

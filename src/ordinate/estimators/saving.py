@@ -21,10 +21,10 @@ from ordinate._base.writing import whole_file, whole_folder, write_json
 from ordinate.algorithms.dimension_choice import DimensionChoice
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.uncertain import IN_WORDS, Covariance, UncertainEmbedder
-from ordinate.files.maps import read_map, write_map
+from ordinate.files.maps import MAP, read_map, write_map
 
 SCHEMA = 1
-MODEL, MAP, COVARIANCE = "model.json", "embedding.csv", "covariance.npy"
+MODEL, COVARIANCE = "model.json", "covariance.npy"
 # The map is a table of its own; longer arrays than this are no summary of a fit.
 IN_THE_TABLE, LONGEST = ("embedding_", "items_"), 10_000
 RECORDS = {"dimension_": DimensionChoice}  # what is kept as a dict, and made of it again

@@ -11,6 +11,7 @@ import numpy as np
 from ordinate._base.messages import Message, Option
 from ordinate._base.writing import whole_file
 
+MAP = "embedding.csv"  # in the folder of a model
 DIMENSION = "dim"
 BYTES = 19  # of a distance as text, at most about
 LARGE = 500_000_000  # bytes that are not written unasked
