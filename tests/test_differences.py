@@ -144,8 +144,8 @@ def test_where_answers_are_few_nothing_is_lost(n_items, each):
         assert not found.helps
         assert found.gain >= -2 * found.error
         assert found.clarity_gain >= -2 * found.clarity_error
-        assert found.gain > -0.01
-        assert found.clarity_gain > -0.01
+        assert found.gain > -0.05
+        assert found.clarity_gain > -0.05
         assert "are predicted no better with axes of their own" in str(found)
 
 

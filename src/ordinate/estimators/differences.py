@@ -10,13 +10,14 @@ from ordinate.algorithms.participants import Rows
 from ordinate.algorithms.stretching import Own, Seen, Stretched, turned
 from ordinate.data.folds import shuffled_folds
 from ordinate.estimators.likelihood import check_likelihood
-from ordinate.evaluation.group_gains import Gain, ridge_for_few
+from ordinate.evaluation.group_gains import Gain, fitted_alike, ridge_for_few
 from ordinate.files.inputs import as_triplets
 
 FOLDS = 5
 TURNS = 2  # starts whose axes are turned at random, beside the map's own
 # How far participants may differ, as tried (:class:`Own`); unseen answers choose.
 CLARITIES, AXES = (0.0, 0.3, 1.0), (0.0, 0.2, 0.5)
+NONE = 1e-6  # log-likelihood per answer that counts as no difference
 
 
 class IndividualDifferences(NamedTuple):
@@ -105,20 +106,21 @@ def individual_differences(
     model = estimator if hasattr(estimator, "embedding_") else clone(estimator).fit(triplets)
     if not np.array_equal(model.items_, triplets.items):
         raise ValueError("the estimator is fitted to other items: give one that is not fitted")
-    start = np.nan_to_num(model.embedding_)
-    if start.shape[1] < 2:
+    if model.embedding_.shape[1] < 2:
         raise ValueError(
             "a map in one dimension has no axes that could differ: take two dimensions or more"
         )
-    loss = model._loss(start.shape[1])
+    loss = model._loss(model.embedding_.shape[1])
     made = getattr(model, "maker_", {"regularization": getattr(model, "regularization", 0.0)})
-    made = made | ridge_for_few(model, triplets)
+    start, few = model.embedding_, ridge_for_few(model, triplets)
+    if few:  # without that ridge a map of few answers may be far too large to begin with
+        start, made = fitted_alike(model, triplets, few).embedding_, made | few
     ridge = made["regularization"] / getattr(model, "scale_", 1.0) ** 2
 
     def seen(rows: Any) -> Seen:
         return Seen(triplets[rows], people.who[rows], len(people.labels), loss, ridge)
 
-    starts = turned(start, TURNS, generator)
+    starts = turned(np.nan_to_num(start), TURNS, generator)
     fold = shuffled_folds(people.answer, np.full(FOLDS, 1 / FOLDS), generator)
     part = np.empty(people.answer.max() + 1, int)  # of each answer
     part[people.answer] = fold
@@ -169,7 +171,7 @@ def _narrowest(found: dict[float, np.ndarray]) -> float:
     """
     best = max(found, key=lambda width: found[width].sum())
     behind = {width: _mean(found[best] - found[width]) for width in found}
-    return min(width for width, (mean, error) in behind.items() if mean <= error)
+    return min(width for width, (mean, error) in behind.items() if mean <= error + NONE)
 
 
 def _gain(found: dict[float, np.ndarray], part: np.ndarray) -> Gain:
