@@ -5,7 +5,7 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from sklearn.base import clone
@@ -117,22 +117,39 @@ class GradientEmbedder(PlacingEmbedder):
         return self
 
     def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
-        """Descend from the map so far, which races with other starts again where a fit would."""
+        """Descend from the map so far, which races with other starts again where a fit would.
+
+        Between such races, one start at random is held against it, if items are few.
+        """
         loss, options = self._loss(start.shape[1]), self._options()
         began = time.perf_counter()
         triplets, self._worked_on = among_occurring(triplets, start.shape[1])
         store = self._checked_store(triplets, start.shape[1])
         first = Start("the map so far", self._given(start, start.shape[1]))
         with single_threaded_blas():
+            generator = random_generator(self.random_state).spawn(1)[0]
             if afresh and self._races:
-                generator = random_generator(self.random_state).spawn(1)[0]
                 best, found = self._race(store, loss, first, generator, options)
             else:
                 best, solver = first, "blocks" if self.solver == "auto" else self.solver
                 points, watch = beside(store.counts, first.points), self._make_watch(store)
                 found = SOLVERS[solver](store, loss, points, watch=watch, **options)
                 self.starts_ = endings([first.name], [found])
+                if self._races and self._is_small(store) and not found.stopped:
+                    # Another one each time, as answers have come in between.
+                    seeds = [int(generator.integers(1 << 31)), len(store)]
+                    race = Race(store, loss, np.random.default_rng(seeds), **options)
+                    lower, self.starts_ = race.challenge(found)
+                    if lower is not found:
+                        self._say("another start ends lower than the map so far")
+                        best = Start(self.starts_[0].name, lower.points)
+                        found = SOLVERS[solver](store, loss, lower.points, watch=watch, **options)
         self._keep(store, loss, best, found, options, began)
+
+    @staticmethod
+    def _is_small(store: TripletStore) -> TypeGuard[MemoryTriplets]:
+        """Whether starts can race on all rows."""
+        return isinstance(store, MemoryTriplets) and is_small(store)
 
     @property
     def _races(self) -> bool:
@@ -300,7 +317,7 @@ class GradientEmbedder(PlacingEmbedder):
     ) -> tuple[Start, Found]:
         """Let starts race, where that costs little, and descend from the best."""
         watch = self._make_watch(store)
-        if isinstance(store, MemoryTriplets) and is_small(store):
+        if self._is_small(store):
             race = Race(store, loss, generator, **options)
             start, self.starts_ = race.run(first)
             solver = "blocks" if self.solver == "auto" else self.solver
