@@ -48,6 +48,7 @@ WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
 INITS = ("auto", "spectral", "loe", "random")
+RIVAL = 1.05  # times as many triplets as when starts last raced, and one more start is tried
 
 
 class GradientEmbedder(PlacingEmbedder):
@@ -67,6 +68,7 @@ class GradientEmbedder(PlacingEmbedder):
     history_: np.ndarray
     n_iter_: int
     n_passes_: float
+    n_triplets_at_race_: int = 0
     converged_: bool
     init_: Start
     starts_: list[Ending]
@@ -94,6 +96,7 @@ class GradientEmbedder(PlacingEmbedder):
         self
         """
         triplets, n_components = self._prepare(X, y, self.device)
+        self.n_triplets_at_race_ = len(triplets)
         loss, options = self._loss(n_components), self._options()
         began = time.perf_counter()
         self._worked_on = EVERY
@@ -119,7 +122,7 @@ class GradientEmbedder(PlacingEmbedder):
     def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
         """Descend from the map so far, which races with other starts again where a fit would.
 
-        Between such races, one start at random is held against it, if items are few.
+        Between such races, one start at random is held against it now and then, if items are few.
         """
         loss, options = self._loss(start.shape[1]), self._options()
         began = time.perf_counter()
@@ -129,13 +132,16 @@ class GradientEmbedder(PlacingEmbedder):
         with single_threaded_blas():
             generator = random_generator(self.random_state).spawn(1)[0]
             if afresh and self._races:
+                self.n_triplets_at_race_ = len(triplets)
                 best, found = self._race(store, loss, first, generator, options)
             else:
                 best, solver = first, "blocks" if self.solver == "auto" else self.solver
                 points, watch = beside(store.counts, first.points), self._make_watch(store)
                 found = SOLVERS[solver](store, loss, points, watch=watch, **options)
                 self.starts_ = endings([first.name], [found])
-                if self._races and self._is_small(store) and not found.stopped:
+                due = len(store) >= RIVAL * self.n_triplets_at_race_ and not found.stopped
+                if due and self._races and self._is_small(store):
+                    self.n_triplets_at_race_ = len(store)
                     # Another one each time, as answers have come in between.
                     seeds = [int(generator.integers(1 << 31)), len(store)]
                     race = Race(store, loss, np.random.default_rng(seeds), **options)

@@ -129,6 +129,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
 
     _chooses = True
     dimension_: DimensionChoice | None
+    n_triplets_at_race_: int = 0
 
     def __init__(
         self,
@@ -233,6 +234,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         self._say("power, slope and ridge stay as they were chosen")
         made = self._settled(callback=self.callback)
         made._prepare(triplets, None, self.device)
+        made.n_triplets_at_race_ = self.n_triplets_at_race_
         made._continue(triplets, start / self.scale_, afresh)
         self._take(made)
 

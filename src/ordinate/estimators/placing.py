@@ -237,7 +237,8 @@ class PlacingEmbedder(Embedder):
 
         New items are placed first, and then all items move, to the same loss, ridge and accuracy
         as in a fit to all answers at once, but from a start that is nearly right. With up to 2,000
-        items, another start, at random, is held against it each time, so that poor optima are left.
+        items, another start, at random, is held against it as often as triplets have grown by a
+        twentieth, so that poor optima are left.
         What a fit decides before, such as the best of many starts, is decided again once there are
         more than 1.5 times as many triplets as at the last time. Without a fit, this is one.
 
