@@ -41,16 +41,16 @@ def test_few_repeats_do_not_condemn_the_data():
     ("triplets", "severity", "words"),
     [
         (Triplets([[1, 2, 3], [2, 3, 4]]), "error", "ids look 1-based"),
-        (Triplets([[0, 1, 2]], items=list("abcd")), "warning", "1 items are in no row: d"),
+        (Triplets([[0, 1, 2]], items=list("abcd")), "warning", "1 item is in no row: d"),
         (Triplets([[0, 1, 2], [3, 4, 5]]), "error", "2 parts that share no row"),
         (asked(0.1, 100), "warning", "100 answers about 20 items are few: .* about 173"),
         (Triplets([[0, 1, 2]]), "warning", "3 items are in fewer than 3 rows: 0, 1, 2"),
         (asked(0.5), "error", "as coin tosses would"),
         (asked(0.32, 20_000), "warning", "agree in 5.% of"),
         (asked(0.1), "note", "were answered both ways"),
-        (Triplets([[0, 1, 2], [0, 1, 2]], answer=[0, 0]), "warning", "1 rows repeat a row of the"),
+        (Triplets([[0, 1, 2], [0, 1, 2]], answer=[0, 0]), "warning", "1 row repeats a row of the"),
         (Triplets([[0, 1, 2], [0, 2, 3]] * 3), "warning", "every row occurs 3 times"),
-        (Triplets([[0, 1, 2], [1, 0, 2]], answer=[0, 0]), "note", "1 answers give 2 rows"),
+        (Triplets([[0, 1, 2], [1, 0, 2]], answer=[0, 0]), "note", "1 answer gives 2 rows"),
     ],
 )
 def test_each_problem_is_found(triplets, severity, words):

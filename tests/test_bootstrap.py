@@ -188,7 +188,7 @@ def test_loe_keeps_its_landmarks():
 def test_items_that_lose_all_answers_are_told_of():
     rare = np.array([[0, 12, 1], [1, 0, 12]])
     triplets = Triplets(np.concatenate([TRIPLETS.rows, rare]), n_items=13)
-    with pytest.warns(UserWarning, match="1 items have no answers in some resamples.*: 12"):
+    with pytest.warns(UserWarning, match="1 item has no answers in some resamples.*: 12"):
         found = bootstrap(
             STE(random_state=0, regularization=1.0), triplets, n_boot=30, random_state=0
         )

@@ -61,7 +61,7 @@ def test_names_of_items(run, folder):  # noqa: F811
     for note in (
         "--items items.xlsx: items are found by column 'no', which holds all labels",
         "items are shown by column 'name'; --name label shows labels",
-        "1 items have no name and keep their label: 11",
+        "1 item has no name, and the label is shown: 11",
         "2 items share a name, and have their label in brackets: Fruit 0",
     ):
         assert f"note: {note}" in result.stderr

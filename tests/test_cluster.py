@@ -208,7 +208,7 @@ def test_parts_and_missing_items(client):
             da.from_array(np.array(rows), chunks=(5, 3))
         )
     told = " ".join(str(each.message) for each in told)
-    assert "1 items are in no triplet" in told
+    assert "1 item is in no triplet" in told
     assert "the items fall into 2 parts" in told
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,10 @@ from ordinate import (
     sample_points,
     sample_triplets,
 )
-from ordinate.algorithms.stretching import OWN, Seen, Stretched
+from ordinate.algorithms.stretching import Own, Seen, Stretched
 from ordinate.cli import app
 from ordinate.data.simulate import pair_distances
+from ordinate.estimators.differences import IndividualDifferences
 from ordinate.kernels import losses
 
 PEOPLE = 16
@@ -49,7 +51,8 @@ def test_gradients_agree_with_finite_differences():
     for name, shape in (("ste", {}), ("power", {"power": 0.5, "slope": 2.0, "lapse": 0.1})):
         seen = Seen(Triplets(rows, weight=weight), who, 3, losses.get(name, **shape), 0.7)
         at = [rng.normal(size=size) for size in ((6, 2), 3, (3, 2))]
-        gradients = seen.value(*at)[1:]
+        own = Own(1.0, 0.5)
+        gradients = seen.value(*at, own)[1:]
         for k, gradient in enumerate(gradients):
             assert gradient.shape == at[k].shape
             for place in np.ndindex(at[k].shape):
@@ -57,14 +60,14 @@ def test_gradients_agree_with_finite_differences():
                 for step in (1e-6, -1e-6):
                     moved = [part.copy() for part in at]
                     moved[k][place] += step
-                    both.append(seen.value(*moved)[0])
+                    both.append(seen.value(*moved, own)[0])
                 assert gradient[place] == pytest.approx((both[0] - both[1]) / 2e-6, rel=1e-4)
 
 
 def test_the_objective_is_that_of_each_participants_own_map():
     points, weights, triplets = study(0, by_axis=0.5, each=30)
     seen = Seen(triplets, triplets.participant, PEOPLE, losses.get("ste"), 0.0)
-    value = seen.value(points, np.zeros(PEOPLE), np.log(weights))[0]
+    value = seen.value(points, np.zeros(PEOPLE), np.log(weights), Own(1.0, 0.5))[0]
     prior = (np.log(weights) ** 2).sum() / (2 * 0.5**2)
     found = Stretched(points, weights, value)
     by_row = found.log_likelihood(triplets, triplets.participant, losses.get("ste"))
@@ -81,7 +84,7 @@ def test_more_of_their_own_fits_better_and_weights_are_1_on_average():
     _, _, triplets = study(1, by_axis=0.7)
     seen = Seen(triplets, triplets.participant, PEOPLE, losses.get("ste"), 0.0)
     start = STE(random_state=0).fit(triplets).embedding_
-    fits = [seen.fit(start, own) for own in OWN]
+    fits = [seen.fit(start, own) for own in (Own(), Own(1.0), Own(1.0, 0.5))]
     assert fits[0].value > fits[1].value > fits[2].value
     assert (fits[0].weights == 1).all()
     np.testing.assert_allclose(fits[1].weights[:, 0], fits[1].weights[:, 1])
@@ -118,6 +121,53 @@ def test_nothing_is_found_where_nothing_is():
         assert ("and better with a clarity" in str(found)) == bool(clarity)
 
 
+def test_narrower_priors_draw_weights_to_1():
+    _, _, triplets = study(1, by_axis=0.7)
+    seen = Seen(triplets, triplets.participant, PEOPLE, losses.get("ste"), 0.0)
+    start = STE(random_state=0).fit(triplets).embedding_
+    for widths in ([Own(width) for width in (1.0, 0.3, 0.0)], [Own(0.3, w) for w in (0.5, 0.2)]):
+        spread = [np.log(seen.fit(start, own).weights).std() for own in widths]
+        assert spread == sorted(spread, reverse=True)
+    # Axes may differ although clarity does not.
+    weights = seen.fit(start, Own(axes=0.5)).weights
+    assert np.log(weights).std() > 0.1
+
+
+@pytest.mark.parametrize(("n_items", "each"), [(15, 20), (60, 40), (60, 20)])
+def test_where_answers_are_few_nothing_is_lost(n_items, each):
+    """Maps of 2.7 to 11 answers per coordinate, which axes of their own made far worse."""
+    for seed in range(3):
+        _, _, triplets = study(seed, by_axis=0.0, each=each, n_items=n_items)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "the map is sure of every answer")
+            found = individual_differences(STE(random_state=0), triplets)
+        assert not found.helps
+        assert found.gain >= -2 * found.error
+        assert found.clarity_gain >= -2 * found.clarity_error
+        assert found.gain > -0.05
+        assert found.clarity_gain > -0.05
+        assert "are predicted no better with axes of their own" in str(found)
+
+
+def test_few_answers_tell_of_large_differences():
+    """100 answers of each participant."""
+    for seed in range(3):
+        _, _, triplets = study(seed, by_axis=1.0, each=100)
+        assert individual_differences(STE(random_state=0), triplets).helps
+
+
+def test_what_predicts_best_is_told_where_nothing_differs():
+    none = np.zeros((2, 2))
+    found = IndividualDifferences(np.arange(2), none, none, np.arange(2), 0.0, 0.0, 0.0, 0.0)
+    assert str(found) == (
+        "the participants' answers are predicted no better with axes of their own (best without "
+        "any difference), and no better with a clarity of their own (best without any difference)"
+    )
+    assert "(+0.2000 ± 0.0500 in log-likelihood per unseen answer), and" in str(
+        found._replace(gain=0.2, error=0.05)
+    )
+
+
 def test_a_fitted_model_is_used_as_it_is():
     _, _, triplets = study(2, by_axis=0.8, each=150)
     model = OrdinalEmbedding(random_state=0).fit(triplets)
@@ -133,7 +183,7 @@ def test_a_fitted_model_is_used_as_it_is():
 def test_items_without_a_place_have_none():
     _, _, triplets = study(2, by_axis=0.8, each=60)
     more = Triplets(triplets.rows, n_items=16, participant=triplets.participant)
-    with pytest.warns(UserWarning, match="1 items are in no triplet"):
+    with pytest.warns(UserWarning, match="1 item is in no triplet"):
         found = individual_differences(STE(random_state=0), more)
     assert np.isnan(found.embedding[15]).all()
     assert np.isfinite(found.embedding[:15]).all()

@@ -117,7 +117,7 @@ def test_items_in_other_formats(tmp_path):
 
 
 MISSING = [
-    ("label,kind\n1,x\n", r"lacks 1 items, which are not in its column 'label': 2"),
+    ("label,kind\n1,x\n", r"lacks 1 item, not found in its column 'label': 2"),
     ("label,kind\n1,x\n2,y\n2,z\n", r"more than once in column 'label': 2"),
     ("one,two\n1,1\n2,2\n", r"\['one', 'two'\] could all be the labels; call the one"),
     ("name,kind\na,x\nb,y\n", r"no column holds the labels \(1, 2\)"),

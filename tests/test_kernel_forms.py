@@ -115,6 +115,6 @@ def test_what_does_not_fit_is_refused(data, monkeypatch):
 
 def test_missing_items_have_no_place(data):
     _, triplets = data
-    with pytest.warns(UserWarning, match="1 items are in no triplet"):
+    with pytest.warns(UserWarning, match="1 item is in no triplet"):
         model = STEProj().fit(Triplets(triplets.rows, n_items=51))
     assert np.isnan(model.embedding_[50]).all()

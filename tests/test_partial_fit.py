@@ -21,6 +21,7 @@ from ordinate import (
     sample_points,
     sample_triplets,
 )
+from ordinate.algorithms.starts import ALIKE
 
 LIKELY = [
     STE(random_state=0),
@@ -39,36 +40,74 @@ def triplets():
 
 @pytest.mark.parametrize("model", LIKELY, ids=str)
 def test_a_stream_of_answers_ends_where_a_fit_to_all_does(model, triplets):
-    """Within the statistical error that ``tol`` allows; in far fewer passes."""
+    """Within what counts as no difference between starts; in far fewer passes."""
     full = clone(model).fit(triplets)
     streamed = clone(model)
     for part in np.split(np.arange(len(triplets)), [9000, 10_000, 11_000]):
         assert streamed.partial_fit(triplets[part]) is streamed
     n_coordinates = full.embedding_.size
-    allowed = 10 * model.tol * n_coordinates / len(triplets)
+    allowed = max(10 * model.tol * n_coordinates / len(triplets), 1.5 * ALIKE)
     assert streamed.history_[-1] <= full.history_[-1] + allowed
     assert procrustes_error(streamed.embedding_, full.embedding_, scale=True, relative=True) < 0.03
     assert streamed.n_passes_ < full.n_passes_ / 2
     assert streamed.converged_
     assert streamed.init_.name == "the map so far"
-    assert len(streamed.starts_) == 1
+    assert sorted(end.name for end in streamed.starts_) == ["more dimensions", "the map so far"]
 
 
 def test_starts_race_again_once_answers_have_grown(triplets, capsys):
     """A few answers may have led to a poor optimum, which later ones must be able to leave."""
     model = TSTE(random_state=0, verbose=1).fit(triplets[:3000])
     model.partial_fit(triplets[3000:4000])
-    assert (len(model.starts_), model.n_triplets_at_fit_) == (1, 3000)
+    assert (len(model.starts_), model.n_triplets_at_fit_) == (2, 3000)
     capsys.readouterr()
     model.partial_fit(triplets[4000:])
     assert "12,000 triplets, 3,000 when the map was last fitted" in capsys.readouterr().err
     assert model.n_triplets_at_fit_ == 12_000
-    assert len(model.starts_) > 1
+    assert len(model.starts_) > 2
     assert "the map so far" in {end.name for end in model.starts_}
     full = TSTE(random_state=0).fit(triplets)
     assert model.loss_ <= full.loss_ + 1e-4
     given = TSTE(init="spectral", random_state=0).fit(triplets[:3000])
     assert len(given.partial_fit(triplets[3000:]).starts_) == 1
+
+
+def test_poor_optima_are_left_as_answers_come():
+    """By simulation: a stream ends as low as fits do at all times but few, in few of their passes.
+
+    Without a start that challenges the map, 28 % of these maps are worse than those of a fit.
+    """
+    worse, passes = [], []
+    for seed in range(8):
+        points = 2 * sample_points(30, random_state=seed)
+        answers = sample_triplets(points, 1400, random_state=seed + 100)
+        model = TSTE(random_state=seed).fit(answers[:500])
+        for end in range(600, 1500, 100):
+            model.partial_fit(answers[end - 100 : end])
+            full = TSTE(random_state=seed).fit(answers[:end])
+            worse.append(model.loss_ > full.loss_ + 1e-4)
+            passes.append(model.n_passes_ / full.n_passes_)
+    assert np.mean(worse) <= 0.15
+    assert np.median(passes) < 0.3
+
+
+def test_a_lower_map_takes_over(triplets, capsys):
+    """Another start leads away from a poor map: one whose items were confused."""
+    model = TSTE(random_state=0).fit(triplets[:1500])
+    good = model.loss_
+    model.embedding_ = np.random.default_rng(1).permutation(model.embedding_)
+    model.verbose = 1
+    before, few = model.embedding_, triplets[1500:1550]
+    assert len(model.partial_fit(few).starts_) == 1  # 1,550 triplets are hardly more
+    model.embedding_ = before
+    model.partial_fit(few)
+    assert model.loss_ < good + 1e-2
+    assert model.starts_[1].loss > model.loss_ + 1e-2
+    assert (model.n_triplets_at_fit_, model.n_triplets_at_race_) == (1500, 1600)
+    assert "another start ends lower than the map so far" in capsys.readouterr().err
+    assert model.init_.name == model.starts_[0].name == "more dimensions"
+    chosen = TSTE(init="spectral", random_state=0).fit(triplets[:9000])
+    assert len(chosen.partial_fit(triplets[9000:]).starts_) == 1
 
 
 @pytest.mark.parametrize("model", [GNMDS(random_state=0), SOE(random_state=0)], ids=str)

@@ -275,7 +275,7 @@ def test_probabilities_of_questions_with_labels():
 
 
 def test_an_item_without_a_place_makes_a_toss_up():
-    with pytest.warns(UserWarning, match="1 items are in no triplet"):
+    with pytest.warns(UserWarning, match="1 item is in no triplet"):
         model = PowerEmbedding(1, n_items=5, random_state=0, regularization=1).fit(
             [[0, 1, 2], [1, 2, 3], [3, 2, 0]]
         )

@@ -75,7 +75,7 @@ FIXTURES = [
         {"exclude_participants": ["p2"]},
         "salmon",
         ["a.png|c.png|b.png"],
-        ["1 of 2 rows dropped: 1 participants excluded"],
+        ["1 of 2 rows dropped: 1 participant excluded"],
     ),
     ("salmon_new.csv", {}, "salmon", ["4|6|5"], ["1 of 2 rows dropped: check trials, sampler"]),
     (

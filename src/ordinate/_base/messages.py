@@ -114,6 +114,17 @@ def some(names: Collection[Any], most: int = 10) -> str:
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
 
 
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return how many, in words that go with the number; by default the plural ends in s.
+
+    Examples
+    --------
+    >>> counted(1, "item"), counted(1200, "item"), counted(2, "item is", "items are")
+    ('1 item', '1,200 items', '2 items are')
+    """
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
 def _shown(name: str) -> str:
     """Return a name as it stands where it can be told from its neighbours."""
     cut = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."

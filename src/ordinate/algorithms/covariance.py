@@ -7,8 +7,6 @@ best that it was not fitted to. No map needs to be fitted again for that: one Ne
 where items would be without an answer.
 """
 
-import math
-
 import numpy as np
 
 from ordinate._base.arrays import beside, namespace, on_host
@@ -34,18 +32,18 @@ def honest_scale(
     store : TripletStore
         Its ``answers`` are what is left out.
     points : ndarray, shape (n, d)
-        Where the loss, with its ridge, is least.
+        Where the loss, with its ridge, is least; 0 for items that do not occur.
     loss : Loss
     regularization : float
     """
-    size = math.prod(points.shape)
+    size, least = _size(store, points), _least(store, points)
     sample = store.sample(max(LEAST * size, min(ENOUGH * size, MOST)))
     few = store.sample(LEFT_OUT)
     scales = beside(points, SCALES)
     scale = 1.0
     for _ in range(ROUNDS):
         F = store.total / sample.total * sample.curvature(scale * points, loss)[0]
-        inverse = _inverse(F, points, regularization)
+        inverse = _inverse(F, regularization + least)
         before, scale = scale, _lowest(on_host(few.left_out(points, loss, inverse, scales)))
         if scale == before:  # and so would be all that follow
             break
@@ -76,30 +74,39 @@ def covariances(
     store : TripletStore
         Its ``answers`` are what is independent.
     points : ndarray, shape (n, d)
-        Where the loss, with its ridge, is least.
+        Where the loss, with its ridge, is least; 0 for items that do not occur.
     loss : Loss
     regularization, scale : float
     """
     F, S = store.curvature(scale * points, loss)
-    inverse = _inverse(F, points, regularization)
-    ridge = (regularization + _least(points)) * beside(F, np.eye(points.shape[1]))
-    C = inverse @ (S + ridge) @ inverse / scale**2
+    ridge = regularization + _least(store, points)
+    inverse = _inverse(F, ridge)
+    C = inverse @ (S + ridge * beside(F, np.eye(points.shape[1]))) @ inverse / scale**2
     diagonal = np.arange(points.shape[1])
     square = float((points**2).sum())
-    noise = min(float(C[:, diagonal, diagonal].sum()) / square, 1.0) if square > 0 else 0.0
+    errors = C[_occurs(store)][:, diagonal, diagonal]
+    noise = min(float(errors.sum()) / square, 1.0) if square > 0 else 0.0
     C += noise**2 * points[:, :, None] * points[:, None, :]
     return (C + C.swapaxes(1, 2)) / 2  # symmetric to the last digit
 
 
-def _inverse(F: np.ndarray, points: np.ndarray, regularization: float) -> np.ndarray:
-    ridge = regularization + _least(points)
-    return namespace(F).linalg.inv(F + ridge * beside(F, np.eye(points.shape[1])))
+def _inverse(F: np.ndarray, ridge: float) -> np.ndarray:
+    return namespace(F).linalg.inv(F + ridge * beside(F, np.eye(F.shape[-1])))
 
 
-def _least(points: np.ndarray) -> float:
+def _least(store: TripletStore, points: np.ndarray) -> float:
     """Information that an item has in any case: it is not some ten maps away."""
-    square = float((points**2).mean())
+    square = float((points**2).sum()) / _size(store, points)
     return OPEN / square if square > 0 else 1.0
+
+
+def _size(store: TripletStore, points: np.ndarray) -> int:
+    """Number of coordinates of the items that occur; the others are at 0, and tell nothing."""
+    return int(_occurs(store).sum()) * points.shape[1]
+
+
+def _occurs(store: TripletStore) -> np.ndarray:
+    return store.counts.sum(axis=0) > 0
 
 
 def _lowest(values: np.ndarray) -> float:

@@ -215,6 +215,17 @@ class Race:
         told = endings(names, found, best.points)
         return Start(name, best.points, first.gap if name == first.name else np.nan), told
 
+    def challenge(self, best: Found) -> tuple[Found, list[Ending]]:
+        """Let one start at random race with a map; return the lower of the two, and where both end.
+
+        Tried again and again, as answers come, that leads out of most poor optima.
+        """
+        d = best.points.shape[1]
+        above = min(d + ABOVE - 1, self.store.n_items - 1)
+        rival = self._from(self.store, self._random(self.store, max(above, d)), d)
+        names = ["the map so far", "more dimensions"]
+        return rival if _lower(rival, best) else best, endings(names, [best, rival])
+
     def _improved(self, name: str, best: Found, others: list[np.ndarray]) -> tuple[str, Found]:
         """Try to leave an optimum, on all triplets."""
         recombined = self._recombine(best, others)
@@ -267,13 +278,10 @@ class Race:
         self, field: TripletStore, d: int
     ) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
         """Yield the starts that the first races with, each found when its turn comes."""
-        n = self.store.n_items
-        above = min(d + ABOVE, n - 1)
-        occurs = on_host(self.store.counts.sum(axis=0) > 0)[:, None]
+        above = min(d + ABOVE, self.store.n_items - 1)
 
         def random(dimensions: int) -> np.ndarray:
-            # Items that do not occur stay at the centre: they must not turn the principal axes.
-            return beside(field.counts, occurs * self.generator.normal(size=(n, dimensions)))
+            return self._random(field, dimensions)
 
         def by_ste() -> np.ndarray:
             # STE is a point of the power family, whose kernel is there already.
@@ -289,6 +297,12 @@ class Race:
             yield "random", lambda: random(d)
             yield "more dimensions", lambda: random(max(above - 1, d))
             yield "random", lambda: random(d)
+
+    def _random(self, field: TripletStore, dimensions: int) -> np.ndarray:
+        # Items that do not occur stay at the centre: they must not turn the principal axes.
+        occurs = on_host(self.store.counts.sum(axis=0) > 0)[:, None]
+        points = self.generator.normal(size=(self.store.n_items, dimensions))
+        return beside(field.counts, occurs * points)
 
     def _from(self, field: TripletStore, points: np.ndarray, d: int) -> Found:
         """Descend from a start of d or more dimensions; the weakest axis is dropped each time."""

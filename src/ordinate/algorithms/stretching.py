@@ -19,12 +19,23 @@ from ordinate.data.triplets import Triplets
 from ordinate.kernels.losses import Loss
 from ordinate.passes import TripletStore, store_of
 
-OWN = ("nothing", "clarity", "axes")
-# Standard deviations, before the answers, of log weights: of a participant's common factor, which
-# says how clear the answers are, and of each axis beside it.
-CLARITY, AXES = 1.0, 0.5
 MAX_ITER = 300
 MOST = 10_000_000  # items, as each participant sees them: some gigabytes of memory
+
+
+class Own(NamedTuple):
+    """How far participants may differ: standard deviations, before the answers, of log weights.
+
+    Attributes
+    ----------
+    clarity : float
+        Of a participant's common factor, which says how clear the answers are. At 0 there is none.
+    axes : float
+        Of each axis beside it.
+    """
+
+    clarity: float = 0.0
+    axes: float = 0.0
 
 
 class Stretched(NamedTuple):
@@ -85,64 +96,65 @@ class Seen:
         self.loss, self.ridge = loss, ridge
 
     def value(
-        self, points: np.ndarray, clarity: np.ndarray, axes: np.ndarray
+        self, points: np.ndarray, clarity: np.ndarray, axes: np.ndarray, own: Own
     ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         """Minus the log-likelihood, with what is known beforehand, and its three gradients.
 
         ``clarity`` (p,) and ``axes`` (p, d) add up to the log weights.
         """
         stretch = np.exp((clarity[:, None] + axes) / 2)[:, None, :]
-        own = stretch * points  # (p, n, d)
-        value, gradient = self.store.loss(own.reshape(-1, points.shape[1]), self.loss)
-        gradient = gradient.reshape(own.shape)
-        by_weight = (gradient * own).sum(axis=1) / 2
+        theirs = stretch * points  # (p, n, d)
+        value, gradient = self.store.loss(theirs.reshape(-1, points.shape[1]), self.loss)
+        gradient = gradient.reshape(theirs.shape)
+        by_weight = (gradient * theirs).sum(axis=1) / 2
         centred = points - points.mean(axis=0)
+        narrow = [_precision(width) for width in own]
         value += self.ridge / 2 * (centred**2).sum()
-        value += (clarity**2).sum() / (2 * CLARITY**2) + (axes**2).sum() / (2 * AXES**2)
+        value += (narrow[0] * (clarity**2).sum() + narrow[1] * (axes**2).sum()) / 2
         return (
             float(value),
             (gradient * stretch).sum(axis=0) + self.ridge * centred,
-            by_weight.sum(axis=1) + clarity / CLARITY**2,
-            by_weight + axes / AXES**2,
+            by_weight.sum(axis=1) + narrow[0] * clarity,
+            by_weight + narrow[1] * axes,
         )
 
-    def scales(self, points: np.ndarray) -> list[np.ndarray]:
+    def scales(self, points: np.ndarray, own: Own) -> list[np.ndarray]:
         """Square roots of the curvature in points, clarity and axes, about, without stretching.
 
         Multiplied by these, all numbers are of one kind to an optimiser: items have thousands of
         answers where participants have tens.
         """
         diagonal = np.arange(points.shape[1])
-        own = np.tile(points, (self.n_people, 1))
-        blocks = self.store.curvature(own, self.loss)[0][:, diagonal, diagonal]
+        theirs = np.tile(points, (self.n_people, 1))
+        blocks = self.store.curvature(theirs, self.loss)[0][:, diagonal, diagonal]
         blocks = blocks.reshape(self.n_people, *points.shape)
         by_axis = (blocks * points**2).sum(axis=1) / 4
         curvatures = (
             blocks.sum(axis=0) + self.ridge,
-            by_axis.sum(axis=1) + 1 / CLARITY**2,
-            by_axis + 1 / AXES**2,
+            by_axis.sum(axis=1) + _precision(own.clarity),
+            by_axis + _precision(own.axes),
         )
         return [np.sqrt(np.maximum(c, 1e-3 * c.mean() + 1e-12)) for c in curvatures]
 
-    def fit(self, start: np.ndarray, own: str) -> Stretched:
-        """Find the best map and weights; ``own`` is what participants have of their own."""
-        n_parts = 1 + OWN.index(own)  # of the map, clarity and axes, the others being 0
-        scales = self.scales(start)
+    def fit(self, start: np.ndarray, own: Own) -> Stretched:
+        """Find the best map and weights; ``own`` is how far participants may differ."""
+        free = [k for k, width in enumerate((1.0, *own)) if width > 0]  # of map, clarity and axes
+        scales = self.scales(start, own)
         none = [np.zeros_like(scale) for scale in scales]
-        ends = np.cumsum([part.size for part in none[:n_parts]])
+        ends = np.cumsum([none[k].size for k in free])
 
         def parts(flat: np.ndarray) -> list[np.ndarray]:
-            found = [
-                part.reshape(scale.shape) / scale
-                for part, scale in zip(np.split(flat, ends[:-1]), scales, strict=False)
-            ]
-            return found + none[n_parts:]
+            found = list(none)
+            for k, part in zip(free, np.split(flat, ends[:-1]), strict=True):
+                found[k] = part.reshape(scales[k].shape) / scales[k]
+            return found
 
         def flatten(found: Sequence[np.ndarray]) -> np.ndarray:
-            return np.concatenate([part.ravel() for part in found[:n_parts]])
+            return np.concatenate([found[k].ravel() for k in free])
 
         def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            found, *gradients = self.value(*parts(flat))
+            points, clarity, axes = parts(flat)
+            found, *gradients = self.value(points, clarity, axes, own)
             return found, flatten([g / scale for g, scale in zip(gradients, scales, strict=True)])
 
         begin = flatten([start * scales[0], *none[1:]])
@@ -154,6 +166,11 @@ class Seen:
         unit = weights.mean(axis=0)
         points = np.sqrt(unit) * (points - points.mean(axis=0))
         return Stretched(points, weights / unit, float(found.fun))
+
+
+def _precision(width: float) -> float:
+    """What a prior of this width adds to the curvature; what has no width does not move."""
+    return 1 / width**2 if width > 0 else 1.0
 
 
 def turned(points: np.ndarray, n_turns: int, generator: np.random.Generator) -> list[np.ndarray]:

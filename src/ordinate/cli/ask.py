@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinate._base.messages import some
+from ordinate._base.messages import counted, some
 from ordinate.cli import _shell as shell
 from ordinate.cli import _values
 from ordinate.cli.data import Output, refuse_output
@@ -25,7 +25,7 @@ def ask(
     ],
     items: Annotated[
         Path | None,
-        typer.Argument(help="File with a column of labels, or a folder of pictures or sounds."),
+        typer.Argument(help="File with a column of labels, or folder of pictures or sounds."),
     ] = None,
     after: Annotated[
         Path | None,
@@ -125,22 +125,30 @@ def ask(
         if useless:
             option = useless[0].replace("_", "-")
             raise shell.CommandError(f"--{option} goes with --after", shell.WRONG_USE)
-        questions, labels = _first(items, budget, kind, design, both)
+        questions, labels = _first(items, budget, kind, design, both, quiet)
     write_questions(output, questions, labels, force=force)
     shell.say(_told(questions, len(labels), output), quiet)
 
 
 def _first(
-    items: Path, budget: int, kind: str, design: str | None, both: dict[str, Any]
+    items: Path, budget: int, kind: str, design: str | None, both: dict[str, Any], quiet: bool
 ) -> "tuple[Questions, list]":
     """Make a list of questions about items of which nothing is known."""
     from ordinate.asking import design_questions
     from ordinate.files.items import read_labels
+    from ordinate.files.maps import map_in
 
     labels = read_labels(items)
     if len(labels) < 3:
         raise shell.CommandError(
-            f"{items} names {len(labels)} items, and a question compares three", shell.UNREADABLE
+            f"{items} names {counted(len(labels), 'item')}, and a question compares three",
+            shell.UNREADABLE,
+        )
+    if items.is_dir() and map_in(items).exists():
+        shell.say(
+            f"note: {items} holds a map, whose items are asked about as if nothing was known of "
+            f"them; --after {items} asks what teaches most beyond its answers",
+            quiet,
         )
     design = design or ("balanced" if both["landmarks"] is None else "landmarks")
     return design_questions(len(labels), budget, kind=kind, design=design, **both), labels
@@ -216,7 +224,8 @@ def _told(questions: "Questions", n_items: int, output: Path) -> str:
 @shell.command
 def plan(
     items: Annotated[
-        Path, typer.Argument(help="File with a column of labels, or a folder of pictures.")
+        Path,
+        typer.Argument(help="File with a column of labels, or folder of pictures or of `fit`."),
     ],
     dimensions: Annotated[
         int, typer.Option("--dimensions", "-d", help="Number of dimensions of the map.", min=1)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from ordinate._base.messages import some
+from ordinate._base.messages import counted, some
 from ordinate.cli import _shell as shell
 from ordinate.cli._appearance import PLAIN, LookOptions, find_appearance
 from ordinate.cli.data import AS_FOUND, ReadingOptions, open_answers, refuse_output
@@ -110,8 +110,8 @@ def score(
     unknown = [str(label) for label in triplets.items[rows < 0]]
     if not known.any():
         raise shell.CommandError(
-            f"every answer in {file} names one of {len(unknown):,} items that are not in "
-            f"{embedding}: {some(unknown)}",
+            f"no answer in {file} is about items of {embedding} alone; not on the map: "
+            f"{some(unknown)}",
             shell.UNREADABLE,
         )
     drawn = drawn_at_random(triplets)
@@ -187,8 +187,8 @@ def _tell_score(record: dict[str, Any]) -> None:
     if record["left_out"]:
         items = record["unknown_items"]
         shell.answer(
-            f"{record['left_out']:,} more triplets were left out, since {len(items):,} items are "
-            f"not on the map: {some(items)}"
+            f"{counted(record['left_out'], 'more triplet was', 'more triplets were')} left out, "
+            f"since {counted(len(items), 'item is', 'items are')} not on the map: {some(items)}"
         )
 
 

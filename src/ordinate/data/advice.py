@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._base.messages import some
+from ordinate._base.messages import counted, some
 from ordinate.data.numbering import distinct, numbered
 from ordinate.data.summary import Agreement, Asked, Summary, agreement
 from ordinate.data.triplets import Triplets
@@ -98,7 +98,8 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
         unused = np.bincount(triplets.rows.ravel(), minlength=triplets.n_items) == 0
         yield Problem(
             "warning",
-            f"{summary.n_unused:,} items are in no row: {some(triplets.items[unused], 5)}",
+            f"{counted(summary.n_unused, 'item is', 'items are')} in no row: "
+            f"{some(triplets.items[unused], 5)}",
             "leave them out or ask about them: no answer says where they belong",
             _all(triplets.items[unused]),
         )
@@ -127,7 +128,7 @@ def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
     if scarce.any():
         yield Problem(
             "warning",
-            f"{scarce.sum():,} items are in fewer than {d + 1} rows: "
+            f"{counted(scarce.sum(), 'item is', 'items are')} in fewer than {d + 1} rows: "
             f"{some(triplets.items[scarce], 5)}",
             "ask more about them or leave them out: their places are arbitrary",
             _all(triplets.items[scarce]),
@@ -211,7 +212,9 @@ def _copies(triplets: Triplets, summary: Summary, asked: Asked) -> Problem | Non
         within = len(row) - len(distinct(triplets.groups("answer") * (row.max() + 1) + row))
         if within:
             return Problem(
-                "warning", f"{within:,} rows repeat a row of the same answer", "remove the copies"
+                "warning",
+                f"{counted(within, 'row repeats', 'rows repeat')} a row of the same answer",
+                "remove the copies",
             )
     counts = np.bincount(row)
     times = np.gcd.reduce(counts[counts > 0])
@@ -237,8 +240,8 @@ def _people(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Prob
     if len(guessing):
         yield Problem(
             "warning",
-            f"{len(guessing):,} participants agree with the others hardly more often than by "
-            f"chance: {some(names[guessing], 5)}",
+            f"{counted(len(guessing), 'participant agrees', 'participants agree')} with the "
+            f"others hardly more often than by chance: {some(names[guessing], 5)}",
             "look at their answers; exclude them if they guessed",
             _all(names[guessing]),
         )
@@ -278,7 +281,7 @@ def _design(summary: Summary) -> Iterator[Problem]:
     if summary.n_answers is not None and summary.n_answers < summary.n_rows:
         yield Problem(
             "note",
-            f"{summary.n_answers:,} answers give {summary.n_rows:,} rows",
+            f"{counted(summary.n_answers, 'answer gives', 'answers give')} {summary.n_rows:,} rows",
             "splits keep the rows of an answer together; do not split by row",
         )
     _, median, largest = summary.rows_per_anchor

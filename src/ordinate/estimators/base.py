@@ -15,11 +15,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_whole
 from ordinate._base.device import choose_device, describe_device
 from ordinate._base.memory import in_words
-from ordinate._base.messages import Message, Option, some
+from ordinate._base.messages import Message, Option, counted, some
 from ordinate.data.triplets import Triplets
 from ordinate.evaluation.metrics import correct
 from ordinate.evaluation.splits import n_cut
@@ -320,18 +319,17 @@ class Embedder(UncertainMap, ScikitEstimator):
                 setattr(twin, name, deepcopy(value, memo))
         return twin
 
-    def _placed(self, store: Any, points: np.ndarray) -> np.ndarray:
+    def _placed(self, points: np.ndarray, n_rows: np.ndarray, n_parts: int) -> np.ndarray:
         """Take the places away from items that no triplet mentions, and warn of parts."""
-        missing = on_host(store.counts).sum(axis=0) == 0
+        missing = n_rows == 0
         if missing.any():
             points = np.where(missing[:, None], np.nan, points)
             warnings.warn(
-                f"{missing.sum():,} items are in no triplet and have no place (NaN) in the map: "
-                f"{some(self.items_[missing])}",
+                f"{counted(missing.sum(), 'item is', 'items are')} in no triplet, without a place "
+                f"(NaN) on the map: {some(self.items_[missing])}",
                 UserWarning,
                 stacklevel=3,
             )
-        n_parts = store.n_parts()
         if n_parts > 1:
             warnings.warn(
                 f"the items fall into {n_parts:,} parts that no triplet connects: their "

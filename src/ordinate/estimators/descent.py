@@ -5,7 +5,7 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from sklearn.base import clone
@@ -38,6 +38,7 @@ from ordinate.data.labels import places
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.loe import LOE
+from ordinate.estimators.occurring import EVERY, Items, among_occurring
 from ordinate.estimators.placing import MadeBy, PlacingEmbedder
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
@@ -47,6 +48,7 @@ WORKING = 600  # bytes per coordinate of a map, at most at the same time
 SAMPLED = 28 * 128  # bytes per coordinate of the largest sample, that of the spectral start
 SINGLE = 1e-5  # tol from which terms in single precision are enough on a GPU
 INITS = ("auto", "spectral", "loe", "random")
+RIVAL = 1.05  # times as many triplets as when starts last raced, and one more start is tried
 
 
 class GradientEmbedder(PlacingEmbedder):
@@ -66,9 +68,12 @@ class GradientEmbedder(PlacingEmbedder):
     history_: np.ndarray
     n_iter_: int
     n_passes_: float
+    n_triplets_at_race_: int = 0
     converged_: bool
     init_: Start
     starts_: list[Ending]
+
+    _worked_on: Items = EVERY
 
     def fit(self, X: Any, y: Any = None, *, init_triplets: Any = None) -> "GradientEmbedder":
         """Find the map.
@@ -91,8 +96,12 @@ class GradientEmbedder(PlacingEmbedder):
         self
         """
         triplets, n_components = self._prepare(X, y, self.device)
+        self.n_triplets_at_race_ = len(triplets)
         loss, options = self._loss(n_components), self._options()
         began = time.perf_counter()
+        self._worked_on = EVERY
+        if init_triplets is None:  # which may mention others
+            triplets, self._worked_on = among_occurring(triplets, n_components)
         store = self._checked_store(triplets, n_components)
         # A stream of its own: points that were simulated with the same seed must not be the start.
         generator = random_generator(self.random_state).spawn(1)[0]
@@ -111,21 +120,42 @@ class GradientEmbedder(PlacingEmbedder):
         return self
 
     def _continue(self, triplets: Triplets, start: np.ndarray, afresh: bool) -> None:
-        """Descend from the map so far, which races with other starts again where a fit would."""
+        """Descend from the map so far, which races with other starts again where a fit would.
+
+        Between such races, one start at random is held against it now and then, if items are few.
+        """
         loss, options = self._loss(start.shape[1]), self._options()
         began = time.perf_counter()
+        triplets, self._worked_on = among_occurring(triplets, start.shape[1])
         store = self._checked_store(triplets, start.shape[1])
         first = Start("the map so far", self._given(start, start.shape[1]))
         with single_threaded_blas():
+            generator = random_generator(self.random_state).spawn(1)[0]
             if afresh and self._races:
-                generator = random_generator(self.random_state).spawn(1)[0]
+                self.n_triplets_at_race_ = len(triplets)
                 best, found = self._race(store, loss, first, generator, options)
             else:
                 best, solver = first, "blocks" if self.solver == "auto" else self.solver
                 points, watch = beside(store.counts, first.points), self._make_watch(store)
                 found = SOLVERS[solver](store, loss, points, watch=watch, **options)
                 self.starts_ = endings([first.name], [found])
+                due = len(store) >= RIVAL * self.n_triplets_at_race_ and not found.stopped
+                if due and self._races and self._is_small(store):
+                    self.n_triplets_at_race_ = len(store)
+                    # Another one each time, as answers have come in between.
+                    seeds = [int(generator.integers(1 << 31)), len(store)]
+                    race = Race(store, loss, np.random.default_rng(seeds), **options)
+                    lower, self.starts_ = race.challenge(found)
+                    if lower is not found:
+                        self._say("another start ends lower than the map so far")
+                        best = Start(self.starts_[0].name, lower.points)
+                        found = SOLVERS[solver](store, loss, lower.points, watch=watch, **options)
         self._keep(store, loss, best, found, options, began)
+
+    @staticmethod
+    def _is_small(store: TripletStore) -> TypeGuard[MemoryTriplets]:
+        """Whether starts can race on all rows."""
+        return isinstance(store, MemoryTriplets) and is_small(store)
 
     @property
     def _races(self) -> bool:
@@ -158,8 +188,10 @@ class GradientEmbedder(PlacingEmbedder):
         began: float,
     ) -> None:
         """Keep what a descent has found, and tell what came of it."""
-        self.init_ = start._replace(points=on_host(start.points))
-        self.embedding_ = principal_axes(self._placed(store, on_host(found.points)))
+        self.init_ = start._replace(points=self._worked_on.over_all(on_host(start.points)))
+        n_rows = self._worked_on.over_all(on_host(store.counts).sum(axis=0), none=0)
+        points = self._worked_on.over_all(on_host(found.points))
+        self.embedding_ = principal_axes(self._placed(points, n_rows, store.n_parts()))
         self.history_ = np.array(found.history)
         ridge = options["regularization"] / 2 * float((np.nan_to_num(self.embedding_) ** 2).sum())
         self.loss_ = float(self.history_[-1]) - ridge / store.total
@@ -263,7 +295,9 @@ class GradientEmbedder(PlacingEmbedder):
             f"LOE start: {len(model.landmarks_)} landmarks, {model.n_triplets_used_:,} of "
             f"{len(triplets):,} triplets, misfit {model.misfit_:.2f}"
         )
-        return Start("loe", self._given(model.embedding_, self.n_components))
+        return Start(
+            "loe", self._given(self._worked_on.over_all(model.embedding_), self.n_components)
+        )
 
     def _given(self, points: Any, n_components: int) -> np.ndarray:
         """Check coordinates; items without a place (NaN) start from the centre."""
@@ -271,6 +305,7 @@ class GradientEmbedder(PlacingEmbedder):
         shape = (len(self.items_), n_components)
         if points.shape != shape:
             raise ValueError(f"init must be of shape {shape}; it is of shape {points.shape}")
+        points = points[self._worked_on.ids]
         placed = np.isfinite(points).all(axis=1)
         if placed.sum() < 2:
             raise ValueError("init must have finite coordinates for at least two items")
@@ -288,7 +323,7 @@ class GradientEmbedder(PlacingEmbedder):
     ) -> tuple[Start, Found]:
         """Let starts race, where that costs little, and descend from the best."""
         watch = self._make_watch(store)
-        if isinstance(store, MemoryTriplets) and is_small(store):
+        if self._is_small(store):
             race = Race(store, loss, generator, **options)
             start, self.starts_ = race.run(first)
             solver = "blocks" if self.solver == "auto" else self.solver
@@ -336,13 +371,16 @@ class GradientEmbedder(PlacingEmbedder):
 
     def _make_watch(self, store: TripletStore) -> Watch:
         """What happens at every step over all triplets."""
+        items = self._worked_on
 
         def watch(iteration: int, value: float, points: np.ndarray, left: float) -> bool:
             if self.verbose > 1:
                 self._say(f"  loss {value:.6f}, decrement {left:.3g} times the limit")
             if self.callback is None:
                 return False
-            step = Step(iteration, value, left, store.n_passes, lambda: on_host(points))
+            step = Step(
+                iteration, value, left, store.n_passes, lambda: items.over_all(on_host(points))
+            )
             return bool(self.callback(step))
 
         return watch

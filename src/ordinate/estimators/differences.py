@@ -1,6 +1,5 @@
 """Whether participants stretch the axes of a common map, judged by answers not seen."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,15 +7,17 @@ from sklearn.base import clone
 
 from ordinate._base.checks import random_generator
 from ordinate.algorithms.participants import Rows
-from ordinate.algorithms.stretching import OWN, Seen, Stretched, turned
+from ordinate.algorithms.stretching import Own, Seen, Stretched, turned
 from ordinate.data.folds import shuffled_folds
-from ordinate.data.triplets import Triplets
 from ordinate.estimators.likelihood import check_likelihood
+from ordinate.evaluation.group_gains import Gain, fitted_alike, ridge_for_few
 from ordinate.files.inputs import as_triplets
 
 FOLDS = 5
 TURNS = 2  # starts whose axes are turned at random, beside the map's own
-SURE = 2.0  # standard errors
+# How far participants may differ, as tried (:class:`Own`); unseen answers choose.
+CLARITIES, AXES = (0.0, 0.3, 1.0), (0.0, 0.2, 0.5)
+NONE = 1e-6  # log-likelihood per answer that counts as no difference
 
 
 class IndividualDifferences(NamedTuple):
@@ -50,7 +51,7 @@ class IndividualDifferences(NamedTuple):
     @property
     def helps(self) -> bool:
         """Whether unseen answers are predicted better with axes of their own."""
-        return self.gain > SURE * self.error
+        return Gain(self.gain, self.error).beyond_chance
 
     def as_dict(self) -> dict[str, Any]:
         """Return what was found, without the map and the weights, as plain values for JSON."""
@@ -59,14 +60,9 @@ class IndividualDifferences(NamedTuple):
         return {"told": str(self), "helps": bool(self.helps), **found}
 
     def __str__(self) -> str:
-        better = "better" if self.helps else "no better"
-        clarity = "better" if self.clarity_gain > SURE * self.clarity_error else "no better"
-        return (
-            f"the participants' answers are predicted {better} with axes of their own "
-            f"({self.gain:+.4f} ± {self.error:.4f} in log-likelihood per unseen answer), and "
-            f"{clarity} with a clarity of their own ({self.clarity_gain:+.4f} ± "
-            f"{self.clarity_error:.4f})"
-        )
+        axes = _in_words(Gain(self.gain, self.error), "axes")
+        clarity = _in_words(Gain(self.clarity_gain, self.clarity_error), "a clarity")
+        return f"the participants' answers are predicted {axes}, and {clarity}"
 
 
 def individual_differences(
@@ -110,58 +106,91 @@ def individual_differences(
     model = estimator if hasattr(estimator, "embedding_") else clone(estimator).fit(triplets)
     if not np.array_equal(model.items_, triplets.items):
         raise ValueError("the estimator is fitted to other items: give one that is not fitted")
-    start = np.nan_to_num(model.embedding_)
-    if start.shape[1] < 2:
+    if model.embedding_.shape[1] < 2:
         raise ValueError(
             "a map in one dimension has no axes that could differ: take two dimensions or more"
         )
-    loss = model._loss(start.shape[1])
+    loss = model._loss(model.embedding_.shape[1])
     made = getattr(model, "maker_", {"regularization": getattr(model, "regularization", 0.0)})
+    start, few = model.embedding_, ridge_for_few(model, triplets)
+    if few:  # without that ridge a map of few answers may be far too large to begin with
+        start, made = fitted_alike(model, triplets, few).embedding_, made | few
     ridge = made["regularization"] / getattr(model, "scale_", 1.0) ** 2
 
     def seen(rows: Any) -> Seen:
         return Seen(triplets[rows], people.who[rows], len(people.labels), loss, ridge)
 
-    starts = turned(start, TURNS, generator)
-    best = _longest_first(_best(seen(slice(None)), starts, "axes"))
-    gains = _gains(seen, starts, triplets, people, generator)
-    embedding = np.where(np.isnan(model.embedding_), np.nan, best.points)
+    starts = turned(np.nan_to_num(start), TURNS, generator)
+    fold = shuffled_folds(people.answer, np.full(FOLDS, 1 / FOLDS), generator)
+    part = np.empty(people.answer.max() + 1, int)  # of each answer
+    part[people.answer] = fold
+
+    def predicted(own: Own) -> np.ndarray:
+        """Log-likelihood of each answer, by a map of the other parts of the answers."""
+        found = np.empty(len(triplets))
+        for k in range(FOLDS):
+            test = fold == k
+            fitted = _best(seen(~test), starts, own)
+            found[test] = fitted.log_likelihood(triplets[test], people.who[test], loss)
+        return np.bincount(people.answer, people.weight * found)
+
+    clearer = {width: predicted(Own(width)) for width in CLARITIES}
+    clarity = _narrowest(clearer)
+    wider = {0.0: clearer[clarity]}
+    wider |= {width: predicted(Own(clarity, width)) for width in AXES if width > 0}
+    axes = _narrowest(wider)
+    best = _longest_first(_best(seen(slice(None)), starts, Own(clarity, axes)))
     return IndividualDifferences(
-        people.labels, best.weights, embedding, model.items_, *gains[1], *gains[0]
+        people.labels,
+        best.weights,
+        np.where(np.isnan(model.embedding_), np.nan, best.points),
+        model.items_,
+        *_gain(wider, part),
+        *_gain(clearer, part),
     )
 
 
-def _best(seen: Seen, starts: list[np.ndarray], own: str) -> Stretched:
+def _in_words(gain: Gain, what: str) -> str:
+    better = "better" if gain.beyond_chance else "no better"
+    told = f"{gain} in log-likelihood per unseen answer"
+    if not gain.error:
+        told = "best without any difference"
+    return f"{better} with {what} of their own ({told})"
+
+
+def _best(seen: Seen, starts: list[np.ndarray], own: Own) -> Stretched:
     """The best of fits from starts whose axes differ, where that makes a difference."""
-    tries = [seen.fit(start, own) for start in (starts if own == "axes" else starts[:1])]
+    tries = [seen.fit(start, own) for start in (starts if own.axes else starts[:1])]
     return min(tries, key=lambda tried: tried.value)
 
 
-def _gains(
-    seen: Callable[[Any], Seen],
-    starts: list[np.ndarray],
-    triplets: Triplets,
-    people: Rows,
-    generator: np.random.Generator,
-) -> list[tuple[float, float]]:
-    """What clarity, and then axes, of their own add to the log-likelihood of unseen answers.
+def _narrowest(found: dict[float, np.ndarray]) -> float:
+    """Return the least width that predicts answers as well as the best, within a standard error.
 
-    Means over answers, with standard errors.
+    ``found`` has the log-likelihood of each answer, by width.
     """
-    groups = triplets.groups("answer")
-    fold = shuffled_folds(groups, np.full(FOLDS, 1 / FOLDS), generator)
-    found = np.empty((3, len(triplets)))
+    best = max(found, key=lambda width: found[width].sum())
+    behind = {width: _mean(found[best] - found[width]) for width in found}
+    return min(width for width, (mean, error) in behind.items() if mean <= error + NONE)
+
+
+def _gain(found: dict[float, np.ndarray], part: np.ndarray) -> Gain:
+    """What differences of a width add to the log-likelihood of unseen answers, on average.
+
+    The width is chosen for each part by the others. One of the widths is 0: so where differences
+    do not help, nothing is lost.
+    """
+    more = np.zeros(len(part))
     for k in range(FOLDS):
-        train, test = seen(fold != k), fold == k
-        for row, own in enumerate(OWN):
-            fitted = _best(train, starts, own)
-            found[row, test] = fitted.log_likelihood(triplets[test], people.who[test], train.loss)
-    gains = []
-    for more in np.diff(found, axis=0):
-        by_answer = np.bincount(people.answer, people.weight * more)
-        mean = by_answer.mean()
-        gains.append((float(mean), float(by_answer.std(ddof=1) / np.sqrt(len(by_answer)))))
-    return gains
+        test = part == k
+        width = _narrowest({width: values[~test] for width, values in found.items()})
+        more[test] = (found[width] - found[0.0])[test]
+    return _mean(more)
+
+
+def _mean(of_answers: np.ndarray) -> Gain:
+    error = of_answers.std(ddof=1) / np.sqrt(len(of_answers))
+    return Gain(float(of_answers.mean()), float(error))
 
 
 def _longest_first(found: Stretched) -> Stretched:

@@ -71,6 +71,8 @@ class STE(LikelihoodEmbedder, GradientEmbedder):
     n_passes_ : float
         Passes over the triplets, those of the start included, samples by their share; over all
         starts.
+    n_triplets_at_race_ : int
+        How many there were when starts last raced, which tells `partial_fit` when to try another.
     converged_ : bool
     device_ : str
         The device used: "cpu", or that of the GPU.

@@ -84,7 +84,9 @@ class KernelEmbedder(Embedder):
                 store, loss, project, tol=tol, max_iter=max_iter, watch=self._make_watch(store)
             )
         self.kernel_ = found.K
-        self.embedding_ = principal_axes(self._placed(store, _leading(found.K, n_components)))
+        points = _leading(found.K, n_components)
+        n_rows = store.counts.sum(axis=0)
+        self.embedding_ = principal_axes(self._placed(points, n_rows, store.n_parts()))
         self.history_ = np.array(found.history)
         self.loss_ = float(self.history_[-1])
         self.n_iter_ = found.n_iter

@@ -44,7 +44,7 @@ class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
             n_answers = self._data._weights.mean() * len(distinct(self._data.groups()))
         else:
             n_answers = self._data.n_answers
-        each = float(n_answers) / self.embedding_.size
+        each = float(n_answers) / np.isfinite(self.embedding_).sum()
         if each < ENOUGH:
             return (
                 f"there are {each:.1f} answers per item and dimension, and ellipses were found to "

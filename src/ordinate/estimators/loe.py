@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_choice, check_regularization
 from ordinate._base.memory import in_words, memory_size
-from ordinate._base.messages import some
+from ordinate._base.messages import counted, some
 from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.landmark_cluster import ClusterScores
@@ -285,8 +285,8 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
         if unseen.any():
             self.embedding_[unseen] = np.nan
             warnings.warn(
-                f"{unseen.sum():,} items were never compared by their distance to a landmark and "
-                f"have no place (NaN) in the map: {some(self.items_[unseen])}",
+                f"{counted(unseen.sum(), 'item was', 'items were')} never compared by distance to "
+                f"a landmark, without a place (NaN) on the map: {some(self.items_[unseen])}",
                 UserWarning,
                 stacklevel=3,
             )

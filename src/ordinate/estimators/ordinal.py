@@ -33,6 +33,7 @@ from ordinate.data.triplets import Triplets
 from ordinate.estimators.descent import WORKING
 from ordinate.estimators.gradient import PowerEmbedding
 from ordinate.estimators.likelihood import LikelihoodEmbedder
+from ordinate.estimators.occurring import among_occurring
 from ordinate.estimators.placing import MadeBy
 from ordinate.evaluation.metrics import levels
 from ordinate.evaluation.uncertainty import Interval
@@ -128,6 +129,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
 
     _chooses = True
     dimension_: DimensionChoice | None
+    n_triplets_at_race_: int = 0
 
     def __init__(
         self,
@@ -171,7 +173,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         check_callback(self.callback)
         generator = random_generator(self.random_state).spawn(1)[0]
         self._choose_dimension(triplets, generator)
-        sample = self._sample(triplets, generator)
+        sample, items = among_occurring(self._sample(triplets, generator), self.n_components_)
         with single_threaded_blas():
             judged = choose_maker(self._parts(sample, generator))
         self._tell_choice(judged, sample)
@@ -182,7 +184,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         asked = {"callback": self.callback, "random_state": seed, **self.maker_}
         starts: list[Any] = ["auto"]
         if isinstance(triplets, Triplets):  # streams are read no more often than need be
-            starts.insert(0, on_host(judged[0].maps[0]))
+            starts.insert(0, items.over_all(on_host(judged[0].maps[0])))
         tries = [self._maker(init=start, **asked) for start in starts]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the last one warns of the same
@@ -192,7 +194,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         best = min(tries, key=lambda tried: tried.history_[-1])
         if len(triplets) >= MANY_MORE * len(sample):
             drawn = store_of(sample, self.backend, self.device_)
-            points = beside(drawn.counts, np.nan_to_num(best.embedding_))
+            points = beside(drawn.counts, np.nan_to_num(best.embedding_)[items.ids])
             response = fit_response([(drawn, points)], chosen.loss)
         self.scale_ = response.scale
         self._take(best)
@@ -232,6 +234,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         self._say("power, slope and ridge stay as they were chosen")
         made = self._settled(callback=self.callback)
         made._prepare(triplets, None, self.device)
+        made.n_triplets_at_race_ = self.n_triplets_at_race_
         made._continue(triplets, start / self.scale_, afresh)
         self._take(made)
 
@@ -388,7 +391,13 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             fitted, others = triplets[fold != k], triplets[fold == k]
             power, slope = FIRST
             first = self._maker(
-                power, slope, lapse=LAPSE, regularization=1.0, random_state=generator, verbose=0
+                power,
+                slope,
+                lapse=LAPSE,
+                regularization=1.0,
+                n_items=None,
+                random_state=generator,
+                verbose=0,
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit to all triplets warns of the same

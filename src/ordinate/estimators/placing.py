@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ordinate._base.messages import some
+from ordinate._base.messages import counted, some
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.placing_new import NewPlaces, place_new
 from ordinate.data.columns import source_words
@@ -209,8 +209,9 @@ class PlacingEmbedder(Embedder):
         told = []
         if lost.any():
             told.append(
-                f"{lost.sum():,} new items have no place (NaN), as no answer relates them to the "
-                f"map, directly or by way of others: {some(placed.items[lost])}"
+                f"{counted(lost.sum(), 'new item has', 'new items have')} no place (NaN): no "
+                "answer leads from there to the map, directly or by way of others: "
+                f"{some(placed.items[lost])}"
             )
         if placed.weak.any():
             told.append(
@@ -235,9 +236,11 @@ class PlacingEmbedder(Embedder):
         """Take more answers: the map of all answers so far, from where it is.
 
         New items are placed first, and then all items move, to the same loss, ridge and accuracy
-        as in a fit to all answers at once, but from a start that is nearly right. What a fit
-        decides before, such as the best of many starts, is decided again once there are more than
-        1.5 times as many triplets as at the last time. Without a fit, this is one.
+        as in a fit to all answers at once, but from a start that is nearly right. With up to 2,000
+        items, another start, at random, is held against it as often as triplets have grown by a
+        twentieth, so that poor optima are left.
+        What a fit decides before, such as the best of many starts, is decided again once there are
+        more than 1.5 times as many triplets as at the last time. Without a fit, this is one.
 
         Parameters
         ----------

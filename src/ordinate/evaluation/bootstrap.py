@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ordinate._base.checks import check_choice, check_whole, seed_sequence
-from ordinate._base.messages import Message, Option, some
+from ordinate._base.messages import Message, Option, counted, some
 from ordinate._base.threads import in_order, n_threads, single_threaded_blas, threads
 from ordinate.data.answers import independent_answers
 from ordinate.data.triplets import Triplets
@@ -253,9 +253,9 @@ def _warn(found: Bootstrap, failed: list[str]) -> None:
     if lost.any():
         least = int(found.n_placed[lost].min())
         warnings.warn(
-            f"{lost.sum():,} items have no answers in some resamples, and no place (NaN) there; "
-            f"their errors come from the other maps, at least {least:,} of {n_fitted:,}, and are "
-            f"too small: {some(found.items[lost])}",
+            f"{counted(lost.sum(), 'item has', 'items have')} no answers in some resamples, and no "
+            f"place (NaN) there; errors come from the other maps, at least {least:,} of "
+            f"{n_fitted:,}, and are too small: {some(found.items[lost])}",
             UserWarning,
             stacklevel=3,
         )

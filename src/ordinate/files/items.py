@@ -4,12 +4,15 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ordinate._base.endings import PICTURES
-from ordinate._base.messages import some
+from ordinate._base.messages import counted, some
+from ordinate._base.writing import MARK
 from ordinate.files.formats.cells import MISSING, WHOLE, normal
 from ordinate.files.formats.files import load
+from ordinate.files.maps import MAP, map_in, read_map
 from ordinate.files.readers import ReadError
 
 # Of stimuli that labels may name; any other ending may be part of a name, as in "v1.0".
@@ -84,9 +87,10 @@ def read_items(
 
 
 def read_labels(path: str | os.PathLike) -> list[str]:
-    r"""Read the labels of items: a column of a file, or the pictures and sounds in a folder.
+    r"""Read the labels of items: a column of a file, or what is in a folder.
 
-    The column is the first whose name tells that it holds labels, or else the only one.
+    Of a folder that holds a map these are its items, else its pictures and sounds. The column is
+    the first whose name tells that it holds labels, or else the only one.
 
     Examples
     --------
@@ -97,6 +101,14 @@ def read_labels(path: str | os.PathLike) -> list[str]:
     ['cat', 'dog', 'ant']
     """
     if os.path.isdir(path):
+        inside = map_in(Path(path))
+        if inside.exists():
+            return _labels_of_map(inside)
+        if os.path.exists(os.path.join(path, MARK)):
+            raise ReadError(
+                f"{path} was written by ordinate, and holds no map ({MAP}): name a file of labels, "
+                "a folder of pictures, or one that fit wrote"
+            )
         names = sorted(name for name in os.listdir(path) if name.lower().endswith(MEDIA))
         if not names:
             raise ReadError(f"{path} holds no pictures and no sounds")
@@ -111,6 +123,13 @@ def read_labels(path: str | os.PathLike) -> list[str]:
     if twice:
         raise ReadError(f"{path}: labels occur more than once: {some(twice)}")
     return words
+
+
+def _labels_of_map(path: Path) -> list[str]:
+    try:
+        return read_map(path).labels
+    except ValueError as error:
+        raise ReadError(str(error)) from None
 
 
 def _single_column(path: str | os.PathLike) -> list[str] | None:
@@ -184,7 +203,7 @@ def _label_column(
             f"{some(header)}"
         )
     raise ReadError(
-        f"{path} lacks {len(missing[best]):,} items, which are not in its column "
+        f"{path} lacks {counted(len(missing[best]), 'item')}, not found in its column "
         f"{header[best]!r}: {some(missing[best])}"
     )
 
@@ -217,7 +236,7 @@ def display_names(
     --------
     >>> display_names(["1", "2", "3", "4"], ["bread", "soup", "bread", None])
     (['bread (1)', 'soup', 'bread (3)', '4'],
-    ['1 items have no name and keep their label: 4',
+    ['1 item has no name, and the label is shown: 4',
     '2 items share a name, and have their label in brackets: bread'])
     >>> display_names(["stimuli/cat_01.jpg", "stimuli/dog_02.jpg"])[0]
     ['cat_01', 'dog_02']
@@ -232,8 +251,9 @@ def display_names(
     nameless = [label for label, name in zip(own, given, strict=True) if not name]
     if nameless:
         notes.append(
-            f"{len(nameless):,} items have no name and keep their label: {some(nameless, 5)}"
-        )  # fmt: skip
+            f"{counted(len(nameless), 'item has', 'items have')} no name, and the label is shown: "
+            f"{some(nameless, 5)}"
+        )
     shown = [name or label for label, name in zip(own, given, strict=True)]
     counts = Counter(shown)
     shared = [name for name, count in counts.items() if count > 1]

@@ -8,7 +8,7 @@ from operator import add, and_, or_
 import numpy as np
 import pyarrow as pa
 
-from ordinate._base.messages import Message, Option, some
+from ordinate._base.messages import Message, Option, counted, some
 from ordinate.files.formats.cells import FALSE, TRUE, distinct, normal
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.names import CHECK, OPTIONAL, PARTICIPANT, RESPONSE_TIME, TIMEOUT
@@ -182,7 +182,7 @@ def _exclude(table: Table, excluded: tuple) -> None:
     unknown = sorted({*names} - table.together("excluded", {*names} & {*words}, or_))
     if unknown:
         raise ReadError(f"{table.path}: participants to exclude are not in the file: {unknown}")
-    table.drop(np.isin(words, names), f"{len(set(names))} participants excluded")
+    table.drop(np.isin(words, names), f"{counted(len(set(names)), 'participant')} excluded")
 
 
 def _drop_fast(table: Table, least: float) -> None:
