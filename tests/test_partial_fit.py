@@ -189,6 +189,10 @@ def test_a_model_without_its_answers_says_what_to_do(triplets, tmp_path):
         again.partial_fit(triplets[9000:], triplets_so_far=triplets[:9000])
         assert again.loss_ == pytest.approx(STE(random_state=0).fit(triplets).loss_, abs=1e-4)
         again.partial_fit(triplets[:1])  # once is enough
+    old = ordinate.load(tmp_path / "map")
+    del old.n_triplets_at_race_  # as a folder of an earlier version has it
+    old.partial_fit(triplets[9000:9010], triplets_so_far=triplets[:9000])
+    assert old.n_triplets_at_race_ == 9010
     with pytest.raises(ValueError, match="not among those of the fit: 40, 41"):
         model.partial_fit(triplets[9000:], triplets_so_far=[[41, 1, 2]])
     with pytest.raises(ValueError, match="not fitted"):

@@ -68,7 +68,7 @@ class GradientEmbedder(PlacingEmbedder):
     history_: np.ndarray
     n_iter_: int
     n_passes_: float
-    n_triplets_at_race_: int = 0
+    n_triplets_at_race_: int
     converged_: bool
     init_: Start
     starts_: list[Ending]
@@ -139,7 +139,8 @@ class GradientEmbedder(PlacingEmbedder):
                 points, watch = beside(store.counts, first.points), self._make_watch(store)
                 found = SOLVERS[solver](store, loss, points, watch=watch, **options)
                 self.starts_ = endings([first.name], [found])
-                due = len(store) >= RIVAL * self.n_triplets_at_race_ and not found.stopped
+                raced = getattr(self, "n_triplets_at_race_", 0)  # unknown of older folders
+                due = len(store) >= RIVAL * raced and not found.stopped
                 if due and self._races and self._is_small(store):
                     self.n_triplets_at_race_ = len(store)
                     # Another one each time, as answers have come in between.

@@ -129,7 +129,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
 
     _chooses = True
     dimension_: DimensionChoice | None
-    n_triplets_at_race_: int = 0
+    n_triplets_at_race_: int
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         self._say("power, slope and ridge stay as they were chosen")
         made = self._settled(callback=self.callback)
         made._prepare(triplets, None, self.device)
-        made.n_triplets_at_race_ = self.n_triplets_at_race_
+        made.n_triplets_at_race_ = getattr(self, "n_triplets_at_race_", 0)
         made._continue(triplets, start / self.scale_, afresh)
         self._take(made)
 
