@@ -16,7 +16,7 @@ from ordinate._base.threads import blocks
 from ordinate.algorithms.ranking import Scores, rank_columns
 from ordinate.algorithms.score_rows import BLOCK, Block
 from ordinate.files.cluster import PartitionedTriplets
-from ordinate.files.cluster.partitions import Rows, Stretch, joined, opened, writeable
+from ordinate.files.cluster.partitions import Rows, Stretch, opened, writeable
 from ordinate.files.ondisk.handles import GroupedTriplets
 from ordinate.kernels import backends
 from ordinate.kernels.noise import Noise
@@ -129,16 +129,14 @@ def rank_on_cluster(
         where = Stretch.of(file, slice(0, 0))
         columns = [cluster.call(_ranked_from_file, where, column) for column in shared]
     else:
-        parts = ClusterColumns(triplets, landmarks, backend).parts
-        columns = [
-            cluster.call(_ranked, column, *own) for column, own in zip(shared, parts, strict=True)
-        ]
+        whole = ClusterColumns(triplets, landmarks, backend).whole
+        columns = [cluster.call(_ranked, *both) for both in zip(shared, whole, strict=True)]
     return ClusterScores(cluster, columns, landmarks, n)
 
 
-def _ranked(column: Column, *parts: Rows) -> Scores:
+def _ranked(column: Column, own: Rows) -> Scores:
     """Rank a column whose comparisons are in memory."""
-    pairs, weight = joined(*parts)
+    pairs, weight = Rows.of(*own)
     backend = backends.load(column.backend)
     store = MemoryColumns([pairs], [weight], column.n_items, backend)
     return _scores(store, column)

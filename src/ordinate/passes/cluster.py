@@ -63,7 +63,7 @@ class ClusterTriplets(TripletPasses):
     @cached_property
     def total(self) -> float:
         """Number of answers: rows counted by their weight."""
-        return self._summed(_weight, None) if self.weighted else float(len(self))
+        return self._summed(_weight, ()) if self.weighted else float(len(self))
 
     def sample(self, size: int) -> "ClusterTriplets | MemoryTriplets":
         """Take about ``size`` rows, one at random from each of consecutive stretches.
@@ -92,10 +92,10 @@ class ClusterTriplets(TripletPasses):
         return n_occurring - len(self._cluster.results([joined], "parts")[0])
 
     def _sum(self, kernel: str, points: np.ndarray, *arguments: Any) -> Any:
-        asked = kernel, self._backend, np.ascontiguousarray(points), arguments
+        asked = kernel, self._backend, np.ascontiguousarray(points), *arguments
         return self._summed(_kernel_sums, asked, f"pass {self.n_passes:.0f}")
 
-    def _summed(self, function: Callable[..., Any], asked: Any, what: str = "a pass") -> Any:
+    def _summed(self, function: Callable[..., Any], asked: tuple, what: str = "a pass") -> Any:
         shared = self._cluster.share(asked)
         summed = _Summed(function)
         sums = [self._cluster.call(summed, group, shared) for group in self._triplets.groups]
@@ -103,24 +103,22 @@ class ClusterTriplets(TripletPasses):
 
 
 class _Summed:
-    """A function of a partition and what is asked, summed over neighbours."""
+    """A function of a partition and of what is asked, summed over neighbours."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.__name__ = function, function.__name__
 
-    def __call__(self, group: Rows | Neighbours, asked: Any) -> Any:
+    def __call__(self, group: Rows | Neighbours, asked: tuple) -> Any:
         parts = group if isinstance(group, Neighbours) else [group]
-        return added(self.function(part, asked) for part in parts)
+        given = [*map(writeable, asked)]
+        return added(self.function(part, *given) for part in parts)
 
 
-def _kernel_sums(part: Rows, asked: tuple[str, str, np.ndarray, tuple]) -> Any:
-    kernel, backend, points, arguments = asked
-    rows, weight = Rows.of(*part)
-    given = map(writeable, (points, *arguments))
-    return getattr(backends.load(backend), kernel)(rows, weight, *given)
+def _kernel_sums(part: Rows, kernel: str, backend: str, *given: Any) -> Any:
+    return getattr(backends.load(backend), kernel)(*Rows.of(*part), *given)
 
 
-def _weight(part: Rows, _: None) -> float:
+def _weight(part: Rows) -> float:
     return float(part.weight.sum())
 
 
@@ -168,7 +166,7 @@ class ClusterColumns(ColumnPasses):
         self.n_items, self.weighted = triplets.n_items, triplets.weighted
         self.sizes = triplets.anchor_counts[landmarks]
         self.cuts = [column_parts(size, self.n_items) for size in self.sizes]
-        self.parts: list[list[Delayed]] = triplets.columns_of(landmarks, self.cuts)
+        self.whole, self.parts = triplets.columns_of(landmarks, self.cuts)
 
     @classmethod
     def from_triplets(

@@ -2,7 +2,6 @@
 
 import operator
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +39,13 @@ class Layout(NamedTuple):
     weighted: bool
 
 
+class Columns(NamedTuple):
+    """Tasks that return the pairs of each landmark: all of them, and those of each part."""
+
+    whole: list[Delayed]
+    parts: list[list[Delayed]]
+
+
 class PartitionedTriplets(TripletFile):
     """Triplets in partitions on a cluster, which estimators take like a large file.
 
@@ -75,7 +81,7 @@ class PartitionedTriplets(TripletFile):
         self.cluster, self.sizes, self.grouped_file = cluster, layout.sizes, grouped_file
         self.n_items, self._items, self._parts = layout.n_items, layout.items, parts
         self.starts = np.concatenate([[0], np.cumsum(layout.sizes)])
-        self._columns: tuple[bytes, list[list[Delayed]]] = (b"", [])
+        self._columns: tuple[bytes, Columns] = (b"", Columns([], []))
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -141,23 +147,28 @@ class PartitionedTriplets(TripletFile):
         """Return the triplets themselves, and where each anchor would start in their order."""
         return self, np.concatenate([[0], np.cumsum(self.anchor_counts)])
 
-    def columns_of(self, landmarks: np.ndarray, cuts: Cuts) -> list[list[Delayed]]:
+    def columns_of(self, landmarks: np.ndarray, cuts: Cuts) -> Columns:
         """Tasks that return the pairs of landmarks, in the parts into which each is cut.
 
-        The pairs of a landmark are in the order of the rows. They are kept for the next fit.
+        The pairs of a landmark are in the order of the rows. Where they fit the memory of the
+        workers, they are kept for the next fit, those of a landmark on one worker.
         """
         key = repr((landmarks.tolist(), cuts)).encode()
         if self._columns[0] != key:
+            call = self.cluster.call
             if self.grouped_file is not None:
-                columns = self._read_columns(self.grouped_file, landmarks, cuts)
+                parts = self._read_columns(self.grouped_file, landmarks, cuts)
             else:
-                columns = self._gathered_columns(landmarks, cuts)
+                parts = self._gathered_columns(landmarks, cuts)
+            whole = [call(partitions.joined, *own) for own in parts]
             n_rows = sum(part.stop - part.start for cut in cuts for part in cut)
-            n_bytes = (PAIR + 8 * self.weighted) * n_rows
-            if self.cluster.has_room(n_bytes):
-                kept = iter(self.cluster.kept(list(chain(*columns))))
-                columns = [[next(kept) for _ in column] for column in columns]
-            self._columns = key, columns
+            if self.cluster.has_room((PAIR + 8 * self.weighted) * n_rows):
+                whole = self.cluster.kept(whole)
+                parts = [
+                    [call(partitions.rows_between, column, part.start, part.stop) for part in cut]
+                    for column, cut in zip(whole, cuts, strict=True)
+                ]
+            self._columns = key, Columns(whole, parts)
         return self._columns[1]
 
     def _read_columns(

@@ -22,6 +22,7 @@ from ordinate.files.ondisk.grouped import GroupedFile, open_grouped
 
 MANY = 64  # partitions of a file that has rows enough
 SMALLEST, LARGEST = 1 << 16, 1 << 25  # rows of such a partition
+BESIDE = 8  # rows for each item: sums of a pass are as many as coordinates, for every partition
 TOGETHER = 1 << 22  # rows up to which row groups make one partition
 
 
@@ -90,7 +91,8 @@ def _of_grouped(
     if n_items not in (None, about.n_items):
         raise ValueError(f"n_items is {n_items}, but {file.path} has {about.n_items} items")
     file.path = file.path.resolve()  # workers have folders of their own
-    cuts = blocks(len(file), min(max(-(-len(file) // MANY), SMALLEST), LARGEST))
+    least = max(SMALLEST, BESIDE * about.n_items)
+    cuts = blocks(len(file), min(max(-(-len(file) // MANY), least), LARGEST))
     parts = [cluster.call(partitions.read_triplets, Stretch.of(file, cut)) for cut in cuts]
     items = None if about.labels is None else label_array(about.labels)
     layout = Layout(
