@@ -161,7 +161,7 @@ def write(
         drawn = picture(experiment, rows)
         save(drawn, partial / "figure.png", dpi=150)
         save(drawn, partial / "figure.svg")
-        text = page(experiment, scale, verdicts, seconds, command)
+        text = page(experiment, rows, scale, seconds, command)
         (partial / "README.md").write_text(text, encoding="utf-8")
     words = {True: "holds", False: "DOES NOT HOLD", None: "not decided at this scale"}
     for verdict in verdicts:
