@@ -132,7 +132,6 @@ def draw(rows: list[Row]) -> "Figure":
     for panel, (graph, name) in zip(axes, ((g, m) for g in graphs for m in SHOWN), strict=True):
         end, shown = ends[*graph, name], places[*graph, name]
         at = np.array([(r["x"], r["y"]) for r in shown])
-        part = f"; {len(shown):,} drawn" if len(shown) < end["nodes"] else ""
         if graph in edges:
             draw_edges(panel, at, edges[graph])
         panel.scatter(
@@ -143,15 +142,23 @@ def draw(rows: list[Row]) -> "Figure":
             linewidths=0,
             rasterized=True,
         )
-        panel.set_title(
-            f"{name}: {end['graph']}\n{end['nodes']:,} nodes, {end['wrong']:.1%} wrong{part}",
-            size=8,
-        )
-        panel.set_aspect("equal", "datalim")
+        told = [f"{len(shown):,} drawn"] if len(shown) < end["nodes"] else []
+        if beyond := frame(panel, at):
+            told.append(f"{beyond:,} beyond the frame")
+        head = f"{name}: {end['graph']}\n{end['nodes']:,} nodes, {end['wrong']:.1%} wrong\n"
+        panel.set_title(head + "; ".join(told), size=8)
         panel.grid(False)
-        panel.spines[:].set_visible(False)
+        panel.spines[:].set(visible=True, color="#CCCCCC", linewidth=0.5)
         panel.set(xticks=[], yticks=[])
     return made
+
+
+def frame(panel: "Axes", at: np.ndarray) -> int:
+    """Show all but a few nodes far out, in a square; return how many lie beyond."""
+    low, high = np.percentile(at, [0.5, 99.5], axis=0)
+    middle, half = (low + high) / 2, 0.6 * (high - low).max()
+    panel.set(xlim=middle[0] + [-half, half], ylim=middle[1] + [-half, half], aspect="equal")
+    return int((np.abs(at - middle) > half).any(axis=1).sum())
 
 
 def by_graph(rows: list[Row], kind: str, *further: str) -> dict[tuple, list[Row]]:
