@@ -72,15 +72,15 @@ def draw(axes: Axes, model: STE, title: str) -> np.ndarray:
         axes.add_patch(Ellipse(place, width, height, angle=angle, color="#2f6f73", alpha=0.18))
         axes.plot(*true, "x", color="#777777", markersize=4.5, zorder=2)
         axes.plot(*place, "o", color="#2f6f73", markersize=4, zorder=3)
-        axes.annotate(name, place, (4, 4), textcoords="offset points", size=8.5)
+        axes.annotate(name, place, (4, 4), textcoords="offset points", size=9.5)
     print(f"{title}: {held} of {len(names)} ellipses hold the true place")
-    axes.set_title(title, size=10.5)
-    axes.set(xticks=[], yticks=[], xlim=(-4.0, 3.3), ylim=(-2.5, 3.0), aspect="equal")
+    axes.set_title(title, size=11)
+    axes.set(xticks=[], yticks=[], xlim=(-3.6, 2.8), ylim=(-2.55, 2.45), aspect="equal")
     axes.spines[:].set_color("#CCCCCC")
     return places
 
 
-figure = Figure(figsize=(10, 4.3), layout="constrained")
+figure = Figure(figsize=(10, 4.15), layout="constrained")
 left, right = figure.subplots(1, 2)
 places = draw(left, before, "500 answers, and two of the questions to ask next")
 for k, colour in enumerate(["#D55E00", "#0072B2"]):
@@ -88,6 +88,6 @@ for k, colour in enumerate(["#D55E00", "#0072B2"]):
     for other in others:
         left.plot(*places[[anchor, other]].T, "--", color=colour, linewidth=1.3, zorder=1)
     asked = "Is {} closer to {} or to {}?".format(*(names[item] for item in chosen[k]))
-    left.text(0.02, 0.03 + 0.06 * k, asked, color=colour, size=9, transform=left.transAxes)
+    left.text(0.02, 0.03 + 0.06 * k, asked, color=colour, size=10, transform=left.transAxes)
 draw(right, after, "200 answers later")
 figure
