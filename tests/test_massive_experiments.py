@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
-from ordinate import sample_points
+from ordinate import LOE, sample_points
+from ordinate.cli import app
 from ordinate.study.experiments import EXPERIMENTS, clothes, networks, words
 from ordinate.study.experiments._frame import page, picture, write_rows
 from ordinate.study.experiments._known_words import KNOWN
@@ -149,3 +151,21 @@ def test_pages_join_runs_made_apart_and_keep_what_is_not_given(tmp_path):
     assert "as it was" in (docs / "results.md").read_text()
     with Image.open(docs / "images" / "results-clothes.png") as drawn:
         assert drawn.width > 500
+
+
+def test_the_device_reaches_the_fits(monkeypatch, tmp_path):
+    """Experiments that have no use for it say so."""
+    found = []
+    monkeypatch.setattr(networks, "LOE", lambda d, device: found.append(device) or LOE(d))
+    monkeypatch.chdir(tmp_path)
+    words_of = ["reproduce", "networks", "--only", "n=2000", "-o", "out", "--device"]
+    assert CliRunner().invoke(app, [*words_of, "auto"]).exit_code == 0
+    assert found == ["auto"]
+    refused = CliRunner().invoke(app, [*words_of, "phone", "--force"])
+    assert refused.exit_code == 2
+    assert "--device must be" in refused.stderr
+    refused = CliRunner().invoke(app, ["reproduce", "scaling", "--device", "cuda"])
+    assert refused.exit_code == 2
+    assert "--device is for the experiments words, networks, clothes" in refused.stderr.replace(
+        "\n", " "
+    )

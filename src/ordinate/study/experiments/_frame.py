@@ -63,6 +63,8 @@ class Experiment(NamedTuple):
         The name of the public data that it needs.
     table : function of all rows, or None
         Lines of a table of all results for the page, its heading first.
+    on_device : bool
+        Whether its fits run on the "device" of a cell.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Experiment(NamedTuple):
     triplets: Callable[[Cell], float]
     needs_data: str | None = None
     table: Callable[[list[Row]], list[list[str]]] | None = None
+    on_device: bool = False
 
 
 def n_log_n(n: int, c: float) -> int:

@@ -45,7 +45,7 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.metrics.pairwise import euclidean_distances
 
-    n, d, seed = cell["n"], cell["d"], cell["trial"]
+    n, d, seed, device = cell["n"], cell["d"], cell["trial"], cell.get("device")
     if data == DIGITS:
         pixels, kinds = load(data)
     else:
@@ -62,8 +62,8 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
     answers = ask_landmarks(columns, landmarks, m, WRONG, seed)
     centred = pixels - pixels.mean(axis=0)
     makers: Makers = {
-        "LOE": LOE(d),
-        "LOE, finished": STE(d, init="loe", max_iter=STEPS),
+        "LOE": LOE(d, device=device),
+        "LOE, finished": STE(d, device=device, init="loe", max_iter=STEPS),
         BOUND: lambda: TruncatedSVD(d, random_state=seed).fit_transform(centred),
     }
     rows: list[Row] = []
@@ -143,4 +143,5 @@ EXPERIMENT = Experiment(
     triplets=lambda cell: 2.0 * n_log_n(cell["n"], C),
     needs_data="Fashion-MNIST",
     table=results,
+    on_device=True,
 )

@@ -70,7 +70,7 @@ def compare(graph: csr_array, about: Row) -> list[Row]:
     """LOE, LOE finished, and landmark MDS with the true distances; places and edges to draw."""
     from scipy.sparse.csgraph import dijkstra
 
-    n, seed = graph.shape[0], about["trial"]
+    n, seed, device = graph.shape[0], about["trial"], about.get("device")
     rng = np.random.default_rng(seed)
     landmarks, sources = (
         np.sort(rng.choice(n, min(k, n // 4), replace=False)) for k in (LANDMARKS, SOURCES)
@@ -83,8 +83,8 @@ def compare(graph: csr_array, about: Row) -> list[Row]:
     answers = ask_landmarks(columns**2, landmarks, n_log_n(n, C), PEOPLE, seed)
     makers: Makers = {
         "landmark MDS": lambda: landmark_mds(columns, landmarks, D),
-        "LOE": LOE(D),
-        "LOE, finished": STE(D, init="loe", max_iter=STEPS),
+        "LOE": LOE(D, device=device),
+        "LOE, finished": STE(D, device=device, init="loe", max_iter=STEPS),
     }
     about = {**about, "nodes": n, "edges": graph.nnz // 2}
     rows: list[Row] = []
@@ -224,4 +224,5 @@ EXPERIMENT = Experiment(
     passes=lambda cell: 1.0 * PASSES * n_log_n(cell["n"], C),
     triplets=lambda cell: 2.0 * n_log_n(cell["n"], C),
     table=results,
+    on_device=True,
 )

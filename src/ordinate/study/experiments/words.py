@@ -67,7 +67,7 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
     """Time, memory, wrong orders and neighbours of three methods, and of the vectors' own SVD."""
     from sklearn.decomposition import TruncatedSVD
 
-    n, d, seed = cell["n"], cell["d"], cell["trial"]
+    n, d, seed, device = cell["n"], cell["d"], cell["trial"], cell.get("device")
     words, vectors = of_length_one(data, n)
     rng = np.random.default_rng(seed)
     m = n_log_n(n, C)
@@ -80,9 +80,9 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
     truth, far = nearest(vectors, queries), 2 - 2 * vectors[queries] @ vectors.T
 
     makers: Makers = {
-        "LOE": LOE(d),
-        "LOE, finished": STE(d, init="loe", max_iter=STEPS),
-        "STE": STE(d, init="spectral", max_iter=STEPS, random_state=seed),
+        "LOE": LOE(d, device=device),
+        "LOE, finished": STE(d, device=device, init="loe", max_iter=STEPS),
+        "STE": STE(d, device=device, init="spectral", max_iter=STEPS, random_state=seed),
         BOUND: lambda: TruncatedSVD(d, random_state=seed).fit_transform(vectors),
     }
     rows: list[Row] = []
@@ -213,4 +213,5 @@ EXPERIMENT = Experiment(
     triplets=lambda cell: 2.0 * n_log_n(cell["n"], C),
     needs_data="vectors of words",
     table=results,
+    on_device=True,
 )
