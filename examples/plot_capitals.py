@@ -15,13 +15,25 @@ from scipy.linalg import orthogonal_procrustes
 
 from ordinate import STE, Triplets, asking
 
-capitals = {
-    **{"Reykjavik": (64.1, -21.9), "Dublin": (53.3, -6.3), "London": (51.5, -0.1)},
-    **{"Paris": (48.9, 2.4), "Lisbon": (38.7, -9.1), "Madrid": (40.4, -3.7), "Bern": (46.9, 7.4)},
-    **{"Rome": (41.9, 12.5), "Vienna": (48.2, 16.4), "Berlin": (52.5, 13.4), "Oslo": (59.9, 10.8)},
-    **{"Copenhagen": (55.7, 12.6), "Helsinki": (60.2, 24.9), "Warsaw": (52.2, 21.0)},
-    **{"Kyiv": (50.5, 30.5), "Bucharest": (44.4, 26.1), "Athens": (38.0, 23.7)},
-    **{"Ankara": (39.9, 32.9)},
+capitals = {  # latitude and longitude
+    "Reykjavik": (64.1, -21.9),
+    "Dublin": (53.3, -6.3),
+    "London": (51.5, -0.1),
+    "Paris": (48.9, 2.4),
+    "Lisbon": (38.7, -9.1),
+    "Madrid": (40.4, -3.7),
+    "Bern": (46.9, 7.4),
+    "Rome": (41.9, 12.5),
+    "Vienna": (48.2, 16.4),
+    "Berlin": (52.5, 13.4),
+    "Oslo": (59.9, 10.8),
+    "Copenhagen": (55.7, 12.6),
+    "Helsinki": (60.2, 24.9),
+    "Warsaw": (52.2, 21.0),
+    "Kyiv": (50.5, 30.5),
+    "Bucharest": (44.4, 26.1),
+    "Athens": (38.0, 23.7),
+    "Ankara": (39.9, 32.9),
 }
 names = list(capitals)
 latitude, longitude = np.array(list(capitals.values())).T
