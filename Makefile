@@ -28,9 +28,9 @@ test-plain: $(VENV)/.dev
 	    -W "ignore:numba could not be imported" -k "not numba" $(addprefix tests/test_,$(addsuffix .py,$(PLAIN)))
 PLAIN := cli_files landmark metrics responses saving stores triplets
 
-# The wheel alone, in an empty environment, away from the sources.
+# The source distribution and the wheel, checked by twine and tried in an empty environment, away from the sources. DIST=dist keeps them.
 test-wheel:
-	$(PYTHON) tests/try_wheel.py
+	$(PYTHON) tests/try_wheel.py $(DIST)
 
 # Files with known answers, damaged files, kills and full disks; docs/reliability.md. SHORT=1 takes less than two
 # minutes, SEED=2 makes other cases, CASE="known:1:17" runs one again.

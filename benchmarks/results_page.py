@@ -1,15 +1,19 @@
-"""Make docs/results.md from folders that ``ordinate reproduce`` wrote.
+"""Make docs/results.md, and a page for each experiment with massive data.
 
-``python benchmarks/results_page.py FOLDER``, where FOLDER/NAME is the output of each experiment.
+``python benchmarks/results_page.py FOLDER``, where FOLDER/NAME is what ``ordinate reproduce NAME``
+wrote; where some runs were made apart (``--only``), FOLDER/NAME-2 and so on hold them. What FOLDER
+lacks stays as it is.
 """
 
 import re
 import sys
 from pathlib import Path
 
+from PIL import Image
+
 from ordinate.figures.plotting import save
 from ordinate.study.experiments import EXPERIMENTS
-from ordinate.study.experiments._frame import picture, read_rows
+from ordinate.study.experiments._frame import page, picture, read_rows
 
 DOCS = Path(__file__).parent.parent / "docs"
 HEAD = """# Results
@@ -24,7 +28,20 @@ Errors are relative Procrustes errors without scaling unless stated otherwise. "
 start, as in the paper's baselines. The baselines here are this library's own: their passes are
 compiled and their steps use the curvature, so they are far faster than those that the paper
 compares LOE with; [cblearn's](maps.md) are 28 to 1400 times slower.
+
+```{toctree}
+:maxdepth: 1
+
+results_words
+results_networks
+results_clothes
+```
+
+Massive data have pages of their own: [341,479 words](results_words.md), [networks of up to a
+million nodes](results_networks.md), [70,000 pictures](results_clothes.md).
 """
+OWN_PAGE = ("words", "networks", "clothes")
+LARGEST = 300_000  # bytes of a figure that is not reduced to 256 colours
 REMARKS = {
     "warm-start": "LOE-STE drops the landmark triplets after the start, as in the paper, and so "
     "ends with the error of the rest of the budget; [all of them may stay](maps.md). Our spectral "
@@ -46,32 +63,57 @@ REMARKS = {
 }
 
 
-def draw(name: str, folder: Path, path: Path) -> None:
+def draw(name: str, rows: list[dict], path: Path) -> None:
     """Draw the figure anew; dishes without their names, which are not ours to publish."""
-    rows = read_rows(folder / "results.csv")
     if name == "food":
         rows = [{**row, "label": ""} for row in rows]
-    save(picture(EXPERIMENTS[name], rows), path, dpi=150)
+    save(picture(EXPERIMENTS[name], rows), path, dpi=120 if name in OWN_PAGE else 150)
+    if path.stat().st_size > LARGEST:
+        with Image.open(path) as drawn:
+            few = drawn.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
+
+
+def section(name: str, parts: list[Path]) -> str:
+    """The page of an experiment, its figure drawn beside the others; parts of it are joined."""
+    rows = [row for part in parts for row in read_rows(part / "results.csv")]
+    texts = [(part / "README.md").read_text(encoding="utf-8") for part in parts]
+    took = [re.search(r"^`(.*)` took (\d+) s at scale (\w+) on (.*)\.$", t, re.M) for t in texts]
+    commands = " and `".join(f"{found[1]}` ({found[2]} s)" for found in took if found)
+    text, found = texts[0], took[0]
+    assert found is not None, f"{parts[0]}/README.md does not say what it was made by"
+    if len(parts) > 1:
+        text = page(EXPERIMENTS[name], rows, found[3], 0, "")
+        text = re.sub(
+            r"^`` took .*$", f"`{commands} at scale {found[3]} on {found[4]}.", text, flags=re.M
+        )
+    text = text.replace("(figure.png)", f"(images/results-{name}.png)")
+    text = re.sub(r" All results: \[results.csv\]\(results.csv\)\.", "", text)
+    # Where files lay on the machine that ran it is of no use to others.
+    text = re.sub(r"-o \S+?( -q)?( --force)?`", f"-o {name}/`", text)
+    text = re.sub(r"--data \S+", "--data PATH", text)
+    draw(name, rows, DOCS / "images" / f"results-{name}.png")
+    return "\n".join([text.rstrip(), *([f"\n{REMARKS[name]}"] if name in REMARKS else [])]) + "\n"
 
 
 def main(folder: Path) -> None:
-    parts = [HEAD]
-    for name in EXPERIMENTS:
-        page = folder / name / "README.md"
-        if not page.exists():
-            print(f"{name}: no results in {folder}")
-            continue
-        text = page.read_text(encoding="utf-8").replace("# ", "## ", 1)
-        text = text.replace("(figure.png)", f"(images/results-{name}.png)")
-        text = re.sub(r" All results: \[results.csv\]\(results.csv\)\.", "", text)
-        # Where files lay on the machine that ran it is of no use to others.
-        text = re.sub(r"-o \S+( -q)?( --force)?`", f"-o {name}/`", text)
-        text = re.sub(r"--data \S+", "--data PATH", text)
-        draw(name, folder / name, DOCS / "images" / f"results-{name}.png")
-        parts.append(text.rstrip() + "\n")
-        if name in REMARKS:
-            parts.append(REMARKS[name] + "\n")
-    (DOCS / "results.md").write_text("\n".join(parts), encoding="utf-8")
+    old = (DOCS / "results.md").read_text(encoding="utf-8")
+    kept = {part.partition("\n")[0]: part for part in re.split(r"^## ", old, flags=re.M)[1:]}
+    joined = [HEAD]
+    for name, experiment in EXPERIMENTS.items():
+        parts = sorted(part.parent for part in folder.glob(f"{name}*/README.md"))
+        parts = [part for part in parts if re.fullmatch(rf"{name}(-\d)?", part.name)]
+        if name in OWN_PAGE:
+            if parts:
+                text = section(name, parts)
+                (DOCS / f"results_{name}.md").write_text(text, encoding="utf-8")
+        elif parts:
+            joined.append(section(name, parts).replace("# ", "## ", 1))
+        elif experiment.title in kept:
+            joined.append(f"## {kept[experiment.title].rstrip()}\n")
+        if not parts:
+            print(f"{name}: no results in {folder}; its page stays as it is")
+    (DOCS / "results.md").write_text("\n".join(joined), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,16 +2,17 @@
 
 import os
 import sys
-from importlib.metadata import version as installed_version
 
 from sphinx_gallery.sorting import ExplicitOrder
+
+from ordinate import __version__
 
 sys.path.insert(0, os.path.dirname(__file__))  # for gallery_figures.py
 
 project = "ordinate"
 author = "The ordinate developers"
 copyright = author  # noqa: A001 (Sphinx's word)
-version = release = installed_version("ordinate")
+version = release = __version__
 
 extensions = [
     "myst_parser",
@@ -36,6 +37,7 @@ copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
 
 GALLERY = [
+    "plot_capitals.py",
     "plot_letters.py",
     "plot_dishes.py",
     "plot_colours.py",

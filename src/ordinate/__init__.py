@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds it to the table
     from ordinate.files.inputs import as_triplets
     from ordinate.files.ondisk import open_triplets
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name lives.
 _HOMES = {

@@ -10,6 +10,7 @@ import typer
 
 from ordinate._base.messages import Message, message_of
 from ordinate.cli import _shell as shell
+from ordinate.cli._before_fit import check_device
 
 
 @shell.command
@@ -31,6 +32,9 @@ def reproduce(
     only: Annotated[
         list[str] | None,
         typer.Option(help="Only runs with this setting, as in n=20000; may be repeated."),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda or auto: where experiments with massive data fit.")
     ] = None,
     force: shell.Force = False,
     quiet: shell.Quiet = False,
@@ -63,6 +67,14 @@ def reproduce(
     if trials is not None:
         cells = [cell for cell in cells if cell["trial"] < trials]
     cells = choose_cells(cells, only or [])
+    if device is not None:
+        if not experiment.on_device:
+            able = ", ".join(name for name, known in EXPERIMENTS.items() if known.on_device)
+            raise shell.CommandError(
+                f"--device is for the experiments {able}; {name} runs on the CPU", shell.WRONG_USE
+            )
+        check_device(device)
+        cells = [{**cell, "device": device} for cell in cells]
     announce(experiment, cells, quiet)
     began = time.perf_counter()
     rows: list[dict] = []
@@ -161,7 +173,7 @@ def write(
         drawn = picture(experiment, rows)
         save(drawn, partial / "figure.png", dpi=150)
         save(drawn, partial / "figure.svg")
-        text = page(experiment, scale, verdicts, seconds, command)
+        text = page(experiment, rows, scale, seconds, command)
         (partial / "README.md").write_text(text, encoding="utf-8")
     words = {True: "holds", False: "DOES NOT HOLD", None: "not decided at this scale"}
     for verdict in verdicts:

@@ -61,6 +61,10 @@ class Experiment(NamedTuple):
         About how many triplets are in memory at once.
     needs_data : str or None
         The name of the public data that it needs.
+    table : function of all rows, or None
+        Lines of a table of all results for the page, its heading first.
+    on_device : bool
+        Whether its fits run on the "device" of a cell.
     """
 
     name: str
@@ -73,6 +77,8 @@ class Experiment(NamedTuple):
     passes: Callable[[Cell], float]
     triplets: Callable[[Cell], float]
     needs_data: str | None = None
+    table: Callable[[list[Row]], list[list[str]]] | None = None
+    on_device: bool = False
 
 
 def n_log_n(n: int, c: float) -> int:
@@ -271,12 +277,11 @@ def of_kind(rows: Iterable[Row], kind: str) -> list[Row]:
     return [row for row in rows if row.get("kind") == kind]
 
 
-def page(
-    experiment: Experiment, scale: str, verdicts: list[Verdict], seconds: float, command: str
-) -> str:
+def page(experiment: Experiment, rows: list[Row], scale: str, seconds: float, command: str) -> str:
     """The results as a short Markdown page."""
     words = {True: "holds", False: "does not hold", None: "not decided at this scale"}
-    table = [f"| {v.claim} | {v.ours} | {words[v.holds]} |" for v in verdicts]
+    verdicts = [[v.claim, v.ours, words[v.holds]] for v in experiment.judge(rows)]
+    results = [] if experiment.table is None else [*_table(experiment.table(rows)), ""]
     packages = ", ".join(f"{name} {number}" for name, number in versions().items())
     return "\n".join(
         [
@@ -284,10 +289,9 @@ def page(
             "",
             experiment.claim,
             "",
-            "| claim | measured | verdict |",
-            "|---|---|---|",
-            *table,
+            *_table([["claim", "measured", "verdict"], *verdicts]),
             "",
+            *results,
             f"![{experiment.title}](figure.png)",
             "",
             f"`{command}` took {seconds:.0f} s at scale {scale} on {machine()}; {packages}. "
@@ -295,6 +299,12 @@ def page(
             "",
         ]
     )
+
+
+def _table(lines: list[list[str]]) -> list[str]:
+    """A table in Markdown, its heading first."""
+    heading, *rest = (f"| {' | '.join(line)} |" for line in lines)
+    return [heading, "|---" * len(lines[0]) + "|", *rest]
 
 
 def machine() -> str:

@@ -1,11 +1,16 @@
 """What the experiments with massive data share: answers from columns of distances, and measures."""
 
+import threading
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
+from ordinate._base.memory import give_back
 from ordinate.data.simulate import Noise, sample_points, sample_triplets
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
@@ -13,6 +18,9 @@ from ordinate.study.experiments._frame import Row
 
 QUERIES = 300  # items whose neighbours, or distances, are looked up
 NEIGHBOURS = 10
+# Of STE, at most: where items have more dimensions than the map, more steps explain answers about
+# landmarks slightly better, at the expense of all other distances.
+STEPS = 20
 
 Makers = dict[str, Embedder | Callable[[], np.ndarray]]
 
@@ -71,7 +79,7 @@ def wrong_order(points: np.ndarray, anchors: np.ndarray, columns: np.ndarray, se
 
 
 def maps_of(makers: Makers, answers: Triplets, d: int) -> Iterator[tuple[Row, np.ndarray]]:
-    """Yield the map of each method, and a row with its seconds and the memory taken so far.
+    """Yield the map of each method, and a row with its seconds and the most memory in use.
 
     Estimators are fitted to the answers; functions make maps of what they know themselves.
     """
@@ -83,20 +91,70 @@ def maps_of(makers: Makers, answers: Triplets, d: int) -> Iterator[tuple[Row, np
         random_state=0,
     )
     for name, maker in makers.items():
-        if isinstance(maker, Embedder):
-            clone(maker).fit(few)  # loads kernels, so that no fit is charged for that
-        began = time.perf_counter()
-        found = maker.fit(answers).embedding_ if isinstance(maker, Embedder) else maker()
-        row = {"kind": "end", "method": name, "triplets": len(answers)}
-        row["seconds"] = time.perf_counter() - began
-        row["peak_gib"] = peak_memory() / 2**30
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the number of steps is told
+            if isinstance(maker, Embedder):
+                clone(maker).fit(few)  # loads kernels, so that no fit is charged for that
+            give_back()  # what earlier methods took
+            began = time.perf_counter()
+            with watched_memory() as seen:
+                found = maker.fit(answers).embedding_ if isinstance(maker, Embedder) else maker()
+            seconds = time.perf_counter() - began
+        row = {"kind": "end", "method": name, "triplets": len(answers), "seconds": seconds}
+        row["steps"] = getattr(maker, "n_iter_", None)
+        row["peak_gib"] = max(seen) / 2**30
         yield row, found
 
 
-def peak_memory() -> float:
-    """Bytes of memory that this process took at most."""
-    import resource
-    import sys
+@contextmanager
+def watched_memory(pause: float = 0.05) -> Iterator[list[int]]:
+    """Look at the bytes in use by this process now and then: the data's and those of the block.
 
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(most if sys.platform == "darwin" else most * 1024)
+    Systems also know the most that a process ever took, but that is not the most of this block.
+    """
+    import psutil
+
+    process, done = psutil.Process(), threading.Event()
+    seen = [process.memory_info().rss]
+
+    def look() -> None:
+        while not done.wait(pause):
+            seen.append(process.memory_info().rss)
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        watcher.join()
+        seen.append(process.memory_info().rss)
+
+
+def table(
+    ends: Sequence[Row], about: Mapping[str, Callable[[Row], str]], measures: Mapping[str, str]
+) -> list[list[str]]:
+    """Rows of a table, its heading first: what each line is about, then what was measured.
+
+    Parameters
+    ----------
+    ends : sequence of dict
+    about : dict of functions
+        What the first columns say, by their headings.
+    measures : dict of str
+        Names of further columns in the results, by their headings.
+    """
+    formats = {"wrong": ".1%", "neighbours": ".1%", "purity": ".3f"}
+    heading = [*about, "method", *measures, "steps", "seconds", "most memory"]
+    lines = [
+        [
+            *(tell(row) for tell in about.values()),
+            row["method"],
+            *(format(row[name], formats[name]) for name in measures.values()),
+            str(row.get("steps") or ""),
+            f"{row['seconds']:.1f}",
+            f"{row['peak_gib']:.1f} GiB",
+        ]
+        for row in ends
+    ]
+    return [heading, *lines]

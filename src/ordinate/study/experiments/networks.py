@@ -20,18 +20,27 @@ from ordinate.study.experiments._frame import (
     n_log_n,
     of_kind,
 )
-from ordinate.study.experiments._massive import Makers, ask_landmarks, maps_of, wrong_order
+from ordinate.study.experiments._massive import (
+    STEPS,
+    Makers,
+    ask_landmarks,
+    maps_of,
+    table,
+    wrong_order,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 C, D, LANDMARKS, SOURCES = 20, 2, 24, 50
 PEOPLE = Power(power=0.5, slope=1.0, lapse=0.02)  # they compare numbers of steps
-DRAWN = 20_000  # nodes on a drawn map
+DRAWN, LINKED = 20_000, 10_000  # nodes on a drawn map; and on one with its edges
+SHOWN = ("LOE", "landmark MDS")
 
 
 def cells(scale: str) -> list[Cell]:
-    """Generated graphs of growing size; one that ``--data`` names takes the place of the first."""
+    """Generated graphs of growing size; those that ``--data`` names take the place of the first."""
     numbers = {"quick": [2000, 10_000], "paper": [10_000, 100_000, 1_000_000]}[scale]
     return [{"n": n, "given": n == numbers[0], "trial": 0} for n in numbers]
 
@@ -48,13 +57,20 @@ def generated(n: int, seed: int) -> csr_array:
 
 
 def measure(cell: Cell, data: Path | None) -> list[Row]:
-    """Time and wrong orders of LOE, LOE finished, and landmark MDS with the true distances."""
+    """Time and wrong orders of every graph of the cell."""
+    if data is None or not cell["given"]:
+        return compare(generated(cell["n"], cell["trial"]), {**cell, "graph": "generated"})
+    files = sorted(f for f in data.iterdir() if f.is_file()) if data.is_dir() else [data]
+    named = {file.name.removesuffix(".gz").rsplit(".", 1)[0]: load_graph(file) for file in files}
+    by_size = sorted(named.items(), key=lambda item: item[1].shape[0])
+    return [row for name, graph in by_size for row in compare(graph, {**cell, "graph": name})]
+
+
+def compare(graph: csr_array, about: Row) -> list[Row]:
+    """LOE, LOE finished, and landmark MDS with the true distances; places and edges to draw."""
     from scipy.sparse.csgraph import dijkstra
 
-    seed = cell["trial"]
-    real = data if cell["given"] else None
-    graph = load_graph(real) if real else generated(cell["n"], seed)
-    n = graph.shape[0]
+    n, seed, device = graph.shape[0], about["trial"], about.get("device")
     rng = np.random.default_rng(seed)
     landmarks, sources = (
         np.sort(rng.choice(n, min(k, n // 4), replace=False)) for k in (LANDMARKS, SOURCES)
@@ -64,35 +80,35 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
         return dijkstra(graph, unweighted=True, indices=nodes).astype(np.float32)
 
     columns, far = steps(landmarks), steps(sources)
-    m = n_log_n(n, C)
-    answers = ask_landmarks(columns**2, landmarks, m, PEOPLE, seed)
+    answers = ask_landmarks(columns**2, landmarks, n_log_n(n, C), PEOPLE, seed)
     makers: Makers = {
         "landmark MDS": lambda: landmark_mds(columns, landmarks, D),
-        "LOE": LOE(D),
-        "LOE, finished": STE(D, init="loe"),
+        "LOE": LOE(D, device=device),
+        "LOE, finished": STE(D, device=device, init="loe", max_iter=STEPS),
     }
+    about = {**about, "nodes": n, "edges": graph.nnz // 2}
     rows: list[Row] = []
+    drawn = rng.choice(n, min(n, DRAWN), replace=False)
     for row, found in maps_of(makers, answers, D):
-        name = row["method"]
-        row |= {**cell, "graph": real.name if real else "generated"}
-        row |= {"nodes": n, "edges": graph.nnz // 2}
-        row["wrong"] = wrong_order(found, sources, far, seed)
+        row |= {**about, "wrong": wrong_order(found, sources, far, seed)}
         rows.append(row)
-        if name == "landmark MDS":
-            first, drawn = found, rng.choice(n, min(n, DRAWN), replace=False)
-        if name != "LOE, finished":
+        if row["method"] == "landmark MDS":
+            first = found
+        if row["method"] in SHOWN:
             shown = align(found, first, scale=True)[drawn].tolist()
+            place = {"kind": "place", "graph": about["graph"], "nodes": n, "method": row["method"]}
             rows += [
-                {
-                    "kind": "place",
-                    "n": cell["n"],
-                    "method": name,
-                    "x": x,
-                    "y": y,
-                    "steps": int(far[0, k]),
-                }
-                for k, (x, y) in zip(drawn, shown, strict=True)
+                {**place, "x": x, "y": y, "steps": int(far[0, k])}
+                for k, (x, y) in zip(drawn.tolist(), shown, strict=True)
             ]
+    if n <= LINKED:
+        order = np.argsort(drawn)  # the place of each node among the rows
+        ends = graph.tocoo()
+        rows += [
+            {"kind": "edge", "graph": about["graph"], "nodes": n, "from": int(a), "to": int(b)}
+            for a, b in zip(order[ends.row], order[ends.col], strict=True)
+            if a < b
+        ]
     return rows
 
 
@@ -107,49 +123,92 @@ def landmark_mds(columns: np.ndarray, landmarks: np.ndarray, d: int) -> np.ndarr
 
 def draw(rows: list[Row]) -> "Figure":
     """The maps of each graph, coloured by the steps from one node."""
-    numbers = list(dict.fromkeys(r["n"] for r in rows))
-    shown = ("LOE", "landmark MDS")
-    made, axes = figure(len(numbers) * len(shown), columns=len(shown))
-    made.set_size_inches(4.2 * len(shown), 4.2 * len(numbers))
-    ends = {(r["n"], r["method"]): r for r in of_kind(rows, "end")}
-    for panel, (n, name) in zip(axes, ((n, name) for n in numbers for name in shown), strict=True):
-        places = [r for r in of_kind(rows, "place") if (r["n"], r["method"]) == (n, name)]
-        end = ends[n, name]
-        part = f", {len(places):,} drawn" if len(places) < end["nodes"] else ""
+    ends = {(r["graph"], r["nodes"], r["method"]): r for r in of_kind(rows, "end")}
+    graphs = list(dict.fromkeys((graph, nodes) for graph, nodes, _ in ends))
+    places, edges = by_graph(rows, "place", "method"), by_graph(rows, "edge")
+    wide = 2 if len(graphs) > 3 else 1  # pairs of maps side by side
+    made, axes = figure(len(graphs) * len(SHOWN), columns=wide * len(SHOWN))
+    made.set_size_inches(3.3 * wide * len(SHOWN), 3.5 * -(-len(graphs) // wide))
+    for panel, (graph, name) in zip(axes, ((g, m) for g in graphs for m in SHOWN), strict=True):
+        end, shown = ends[*graph, name], places[*graph, name]
+        at = np.array([(r["x"], r["y"]) for r in shown])
+        if graph in edges:
+            draw_edges(panel, at, edges[graph])
         panel.scatter(
-            [r["x"] for r in places],
-            [r["y"] for r in places],
-            c=[r["steps"] for r in places],
-            s=min(8.0, 20_000 / len(places)),
+            *at.T,
+            c=[r["steps"] for r in shown],
+            s=min(8.0, 20_000 / len(shown)),
             cmap="viridis",
             linewidths=0,
             rasterized=True,
         )
-        panel.set_title(f"{name}: {end['graph']}, {end['nodes']:,} nodes{part}", size=8)
-        panel.set_aspect("equal")
+        told = [f"{len(shown):,} drawn"] if len(shown) < end["nodes"] else []
+        if beyond := frame(panel, at):
+            told.append(f"{beyond:,} beyond the frame")
+        head = f"{name}: {end['graph']}\n{end['nodes']:,} nodes, {end['wrong']:.1%} wrong\n"
+        panel.set_title(head + "; ".join(told), size=8)
+        panel.grid(False)
+        panel.spines[:].set(visible=True, color="#CCCCCC", linewidth=0.5)
         panel.set(xticks=[], yticks=[])
     return made
 
 
+def frame(panel: "Axes", at: np.ndarray) -> int:
+    """Show all but a few nodes far out, in a square; return how many lie beyond."""
+    low, high = np.percentile(at, [0.5, 99.5], axis=0)
+    middle, half = (low + high) / 2, 0.6 * (high - low).max()
+    panel.set(xlim=middle[0] + [-half, half], ylim=middle[1] + [-half, half], aspect="equal")
+    return int((np.abs(at - middle) > half).any(axis=1).sum())
+
+
+def by_graph(rows: list[Row], kind: str, *further: str) -> dict[tuple, list[Row]]:
+    """Rows of a kind by graph, and by further columns."""
+    found: dict[tuple, list[Row]] = {}
+    for row in of_kind(rows, kind):
+        key = (row["graph"], row["nodes"], *(row[name] for name in further))
+        found.setdefault(key, []).append(row)
+    return found
+
+
+def draw_edges(panel: "Axes", at: np.ndarray, edges: list[Row]) -> None:
+    """Draw the edges between places, below them."""
+    from matplotlib.collections import LineCollection
+
+    pairs = at[[(r["from"], r["to"]) for r in edges]]
+    panel.add_collection(
+        LineCollection(pairs, colors="#BBBBBB", linewidths=0.3, zorder=0, rasterized=True)
+    )
+
+
 def judge(rows: list[Row]) -> list[Verdict]:
     """LOE from noisy comparisons against scaling of the true distances."""
-    ends = of_kind(rows, "end")
     verdicts = []
-    for n in dict.fromkeys(r["n"] for r in ends):
-        at = {r["method"]: r for r in ends if r["n"] == n}
+    for found in by_graph(rows, "end").values():
+        at = {r["method"]: r for r in found}
         bound, ours = at["landmark MDS"], at["LOE"]
-        told = "; ".join(
-            f"{name} {r['wrong']:.1%} wrong, {r['seconds']:.1f} s" for name, r in at.items()
-        )
         verdicts.append(
             Verdict(
-                f"{ours['graph']}, {ours['nodes']:,} nodes, {ours['edges']:,} edges: noisy "
-                "comparisons order pairs almost as well as the true distances do",
-                f"{told}; peak {max(r['peak_gib'] for r in at.values()):.1f} GiB",
+                f"{ours['graph']}, {ours['nodes']:,} nodes: noisy comparisons order pairs almost "
+                "as well as the true distances do",
+                f"{ours['wrong']:.1%} are in the wrong order, by the true distances "
+                f"{bound['wrong']:.1%}",
                 ours["wrong"] < bound["wrong"] + 0.03,
             )
         )
     return verdicts
+
+
+def results(rows: list[Row]) -> list[list[str]]:
+    """Every method with every graph."""
+    return table(
+        of_kind(rows, "end"),
+        {
+            "graph": lambda r: r["graph"],
+            "nodes": lambda r: f"{r['nodes']:,}",
+            "edges": lambda r: f"{r['edges']:,}",
+        },
+        {"pairs in the wrong order": "wrong"},
+    )
 
 
 EXPERIMENT = Experiment(
@@ -164,4 +223,6 @@ EXPERIMENT = Experiment(
     judge,
     passes=lambda cell: 1.0 * PASSES * n_log_n(cell["n"], C),
     triplets=lambda cell: 2.0 * n_log_n(cell["n"], C),
+    table=results,
+    on_device=True,
 )
