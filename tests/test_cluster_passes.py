@@ -1,20 +1,26 @@
 """Tasks of a pass on a cluster: few, however many partitions there are, and the same sums."""
 
 import os
+import platform
 import signal
+import sys
 
 import numpy as np
 import pytest
 from test_cluster import SEPARATE
 
 from ordinate import STE, sample_points, sample_triplets
+from ordinate._base.cluster import Cluster
 from ordinate.algorithms import landmark_cluster
 from ordinate.files.cluster import handle, of_collection
 from ordinate.kernels import losses
 from ordinate.passes import store_of
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
+import cloudpickle  # noqa: E402
 import dask.array as da  # noqa: E402
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not know tests
 
 POINTS = sample_points(200, 2, random_state=0)
 ROWS = sample_triplets(POINTS, 37_000, random_state=1).rows
@@ -28,6 +34,24 @@ def client():
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+def page_faults():
+    """Pages that the system had to provide while arrays were made, one after the other."""
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(200):
+        np.ones(100_000)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other systems give memory otherwise")
+def test_workers_make_arrays_of_memory_that_they_have(client):
+    cluster = Cluster(client)
+    pages = 200 * 100_000 * 8 / 4096
+    assert client.submit(page_faults, pure=False).result() > 0.9 * pages  # as Dask has it
+    assert cluster.results([cluster.call(page_faults)])[0] < 0.1 * pages
 
 
 def test_a_task_sums_several_partitions_to_the_same_bits(client, monkeypatch):
