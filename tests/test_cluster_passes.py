@@ -10,6 +10,7 @@ import pytest
 from test_cluster import SEPARATE
 
 from ordinate import STE, sample_points, sample_triplets
+from ordinate._base import cluster as base
 from ordinate._base.cluster import Cluster
 from ordinate.algorithms import landmark_cluster
 from ordinate.files.cluster import handle, of_collection
@@ -97,3 +98,24 @@ def test_all_workers_restarted_one_by_one_change_nothing(client):
     assert np.array_equal(there.embedding_, here.embedding_)
     client.wait_for_workers(2, timeout=60)
     assert not set(pids) & set(client.run(os.getpid).values())
+
+
+def test_workers_that_are_all_gone_for_a_moment_are_waited_for(client, monkeypatch):
+    cluster, known = Cluster(client), client.scheduler_info
+    answers = iter([{"workers": {}}])
+    monkeypatch.setattr(
+        client, "scheduler_info", lambda **options: next(answers, None) or known(**options)
+    )
+    assert cluster.n_threads == 2
+
+
+def test_a_cluster_without_workers_is_told(monkeypatch):
+    monkeypatch.setattr(base, "PATIENCE", 0.1)
+    with (
+        distributed.LocalCluster(n_workers=0, silence_logs=50, **SEPARATE) as cluster,
+        distributed.Client(cluster) as nobody,
+        pytest.raises(
+            ValueError, match="no workers for 0.1 seconds: start some, as in `dask worke"
+        ),
+    ):
+        Cluster(nobody)

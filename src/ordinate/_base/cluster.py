@@ -122,6 +122,9 @@ class Cluster:
     def _workers(self) -> list[tuple[float, int]]:
         """Memory and threads of each worker, as the scheduler knows them."""
         found = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        if not found:  # all of them may be about to come back
+            wait_for_worker(self.client)
+            found = self.client.scheduler_info(n_workers=-1)["workers"].values()
         # A worker without a limit has all that its machine has, which only it can tell.
         return [(worker["memory_limit"] or UNLIMITED, worker["nthreads"]) for worker in found]
 
@@ -184,8 +187,8 @@ def _large_values() -> Iterator[None]:
         yield
 
 
-def check_workers(client: Any) -> None:
-    """Raise or warn, before anything is done, where workers do not match this process."""
+def wait_for_worker(client: Any) -> None:
+    """Wait until there is a worker, or raise."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
@@ -193,6 +196,11 @@ def check_workers(client: Any) -> None:
             f"the cluster at {client.scheduler.address} has had no workers for {PATIENCE} seconds: "
             f"start some, as in `dask worker {client.scheduler.address}`"
         ) from None
+
+
+def check_workers(client: Any) -> None:
+    """Raise or warn, before anything is done, where workers do not match this process."""
+    wait_for_worker(client)
     needed = _differing(client, NEEDED)
     if needed:
         raise ValueError(f"client and workers must have the same ordinate: {'; '.join(needed)}")
