@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from test_cluster import SEPARATE
 
-from ordinate import STE, sample_points, sample_triplets
+from ordinate import LOE, STE, Triplets, ondisk, sample_points, sample_triplets
 from ordinate._base import cluster as base
 from ordinate._base.cluster import Cluster
 from ordinate.algorithms import landmark_cluster
-from ordinate.files.cluster import handle, of_collection
+from ordinate.files.cluster import handle, of_collection, opening
 from ordinate.kernels import losses
-from ordinate.passes import store_of
+from ordinate.passes import columns, store_of
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
 import cloudpickle  # noqa: E402
@@ -69,6 +69,27 @@ def test_a_task_sums_several_partitions_to_the_same_bits(client, monkeypatch):
     assert sums[10] == sums[37]
     assert np.array_equal(rows[4], ROWS)
     assert np.array_equal(rows[100], ROWS)
+
+
+def test_partitions_of_a_file_are_long_beside_the_map(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "SMALLEST", 1)
+    ondisk.write([Triplets(ROWS, n_items=200)], tmp_path / "fast")
+    sizes = ondisk.open_triplets(tmp_path / "fast", client=client).sizes
+    assert len(sizes) == 24
+    assert sizes[0] == 8 * 200
+
+
+def test_the_pairs_of_a_landmark_stay_on_one_worker_for_the_next_fit(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(columns, "SMALLEST_PART", 1 << 14)
+    table = sample_triplets(POINTS, 200_000, design="landmarks", landmarks=6, random_state=0)
+    ondisk.write([table], tmp_path / "fast")
+    triplets = ondisk.open_triplets(tmp_path / "fast", client=client)
+    model = LOE().fit(triplets)
+    assert max(map(len, triplets._columns[1].parts)) > 1
+    where = client.who_has(distributed.futures_of(triplets._columns[1].whole))
+    assert [len(workers) for workers in where.values()] == [1] * 6
+    (tmp_path / "fast").rename(tmp_path / "away")
+    assert np.array_equal(LOE().fit(triplets).embedding_, model.embedding_)
 
 
 def test_there_are_as_many_stripes_as_threads_unless_they_are_large(monkeypatch):
