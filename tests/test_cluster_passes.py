@@ -135,8 +135,6 @@ def test_a_cluster_without_workers_is_told(monkeypatch):
     with (
         distributed.LocalCluster(n_workers=0, silence_logs=50, **SEPARATE) as cluster,
         distributed.Client(cluster) as nobody,
-        pytest.raises(
-            ValueError, match="no workers for 0.1 seconds: start some, as in `dask worke"
-        ),
+        pytest.raises(ValueError, match="no workers for 0.1 seconds: start some, as in"),
     ):
         Cluster(nobody)
