@@ -179,6 +179,9 @@ def test_the_command(client, tmp_path, monkeypatch):
     assert " workers; http" in done.stderr
     assert f"{len(ROWS):,} triplets in fast" in done.stderr
     assert re.search("note: set: .* is left out: age", done.stderr)
+    url = (tmp_path / "set").as_uri()
+    done = CliRunner().invoke(app, ["convert", url, "-o", "fast", "--force", "--cluster", address])
+    assert done.exit_code == 0, done.output
     assert convert("-o", "one", "--fast").exit_code == 0
     assert same_files(tmp_path / "one", tmp_path / "fast")
     for options, code, told in (

@@ -4,6 +4,7 @@ A value that tasks need goes to the cluster as a task of its own. Nothing is sca
 worker held is made again, by others, if it is lost.
 """
 
+import ctypes
 import logging
 import platform
 import pydoc
@@ -28,6 +29,8 @@ ANSWERING = 10  # seconds in which a scheduler must answer
 PATIENCE = 60  # seconds in which a cluster must have a worker
 NEIGHBOURS = 8  # that a task combines; a power of two, so that they are a branch of the tree
 UNLIMITED = 1 << 34  # bytes that a worker without a limit is taken to have
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc
+GIVEN_BACK, MAPPED = 1 << 27, 1 << 25  # bytes: free at the end of a heap, of an array; at least
 SHARE = 0.4  # of a worker's memory that triplets may take; Dask writes to disk from 0.6
 
 _checked: "weakref.WeakSet[Any]" = weakref.WeakSet()  # clients whose workers match
@@ -119,6 +122,9 @@ class Cluster:
     def _workers(self) -> list[tuple[float, int]]:
         """Memory and threads of each worker, as the scheduler knows them."""
         found = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        if not found:  # all of them may be about to come back
+            wait_for_worker(self.client)
+            found = self.client.scheduler_info(n_workers=-1)["workers"].values()
         # A worker without a limit has all that its machine has, which only it can tell.
         return [(worker["memory_limit"] or UNLIMITED, worker["nthreads"]) for worker in found]
 
@@ -141,6 +147,7 @@ class _Alone:
 
     def __call__(self, *arguments: Any) -> Any:
         _limit_linear_algebra()
+        _keep_freed_memory()
         with one_thread():
             return self.function(*arguments)
 
@@ -151,6 +158,21 @@ def _limit_linear_algebra() -> Any:
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, "blas")
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Let arrays come from memory that the process has, for as long as the worker lives.
+
+    Dask's nannies have it given back at once, and malloc maps every array anew: the system then
+    takes as long to provide the memory as kernels do to fill it.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt  # glibc has it
+    except (AttributeError, OSError, TypeError):
+        return
+    for option, n_bytes in ((M_TRIM_THRESHOLD, GIVEN_BACK), (M_MMAP_THRESHOLD, MAPPED)):
+        mallopt(option, n_bytes)
 
 
 def _itself(value: Any) -> Any:
@@ -165,8 +187,8 @@ def _large_values() -> Iterator[None]:
         yield
 
 
-def check_workers(client: Any) -> None:
-    """Raise or warn, before anything is done, where workers do not match this process."""
+def wait_for_worker(client: Any) -> None:
+    """Wait until there is a worker, or raise."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
@@ -174,6 +196,11 @@ def check_workers(client: Any) -> None:
             f"the cluster at {client.scheduler.address} has had no workers for {PATIENCE} seconds: "
             f"start some, as in `dask worker {client.scheduler.address}`"
         ) from None
+
+
+def check_workers(client: Any) -> None:
+    """Raise or warn, before anything is done, where workers do not match this process."""
+    wait_for_worker(client)
     needed = _differing(client, NEEDED)
     if needed:
         raise ValueError(f"client and workers must have the same ordinate: {'; '.join(needed)}")

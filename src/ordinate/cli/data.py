@@ -121,8 +121,17 @@ def open_for_workers(file: Path, options: ReadingOptions, client: Any) -> Any:
     from ordinate.files.readers import refuse_options
 
     refuse_options("workers read the columns anchor, near and far as they are", options.given())
-    url = re.sub(r"^(\w{2,}):/+", r"\1://", str(file))  # a path has one slash
-    return open_triplets(url, client=client, memory_limit=options.memory_limit)
+    return open_triplets(url_of(file), client=client, memory_limit=options.memory_limit)
+
+
+def url_of(file: Path) -> str:
+    """Return a path as it was given: where it is a URL, with all slashes.
+
+    >>> url_of(Path("s3://answers/set")), url_of(Path("file:///data/set")), url_of(Path("set"))
+    ('s3://answers/set', 'file:///data/set', 'set')
+    """
+    text = re.sub(r"^(\w{2,}):/+", r"\1://", str(file))  # a path has one slash
+    return text.replace("file://", "file:///", 1) if text.startswith("file://") else text
 
 
 @shell.command

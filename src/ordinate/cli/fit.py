@@ -18,7 +18,7 @@ from ordinate.cli._before_fit import (
     find_target,
     read_dimensions,
 )
-from ordinate.cli.data import AS_FOUND, ReadingOptions, open_answers, open_for_workers
+from ordinate.cli.data import AS_FOUND, ReadingOptions, open_answers, open_for_workers, url_of
 from ordinate.cli.further import NOTHING_MORE, FurtherOptions, look_further
 
 AROUND = 4  # stages: reading before the fits; figure, report and record after them
@@ -237,7 +237,7 @@ def open_on_workers(file: Path, options: ReadingOptions, client: Any) -> Checked
     with shell.warnings_kept(notes):
         stored = open_for_workers(file, options, client)
     origin = {
-        "file": str(stored.path),
+        "file": url_of(file),
         "sha256": "",
         "layout": "cluster",
         "rows": len(stored),

@@ -52,8 +52,8 @@ def known_covariance(model: Embedder) -> Covariance | None:
         return None
     if model._tells_only_if_asked and "_covariance" not in vars(model):
         warnings.warn(
-            "how sure the map is is not saved: it would bring the scores of all items here from "
-            "the cluster. Ask for covariance_ first if they have room",
+            "standard errors are not saved: they would bring the scores of all items here from "
+            "the cluster. Ask for covariance_ first if there is room for them",
             UserWarning,
             stacklevel=2,
         )

@@ -172,7 +172,7 @@ def _partitioned(
         labels, *n_rows = cluster.results(
             [cluster.in_tree(partitions.either, each), *sizes], "finding the items"
         )
-        items = sorted_labels([labels])
+        items = sorted_labels([labels.tolist()])
         n_items, shared = len(items), cluster.share(items)
     elif n_items is None:
         each = [call(partitions.largest_of, *part) for part in zip(tables, where, strict=True)]

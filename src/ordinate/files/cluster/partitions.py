@@ -15,7 +15,7 @@ from ordinate._base.checks import check_integers, check_weights
 from ordinate._base.optional import require
 from ordinate.data.columns import COLUMNS, is_table
 from ordinate.data.folds import in_sample
-from ordinate.data.labels import encode, labels_in
+from ordinate.data.labels import encode, label_array, labels_in
 from ordinate.data.rows import bad_row, group_by_anchor, read_only
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.ondisk.files import check_unchanged, reading
@@ -102,15 +102,19 @@ def size_of(table: Any) -> int:
     return len(table)
 
 
-def labels_of(table: Any, where: str) -> list:
-    """Find the labels of a partition."""
+def labels_of(table: Any, where: str) -> np.ndarray:
+    """Find the labels of a partition.
+
+    An array: of a list, Dask sends every label by itself, which takes long.
+    """
     with naming(where):
-        return labels_in({name: table[name] for name in COLUMNS}) if len(table) else []
+        columns = {name: table[name] for name in COLUMNS} if len(table) else {}
+        return label_array(labels_in(columns))
 
 
-def either(labels: list, more: list) -> list:
+def either(labels: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Return what is among some labels or others, each once."""
-    return list(dict.fromkeys([*labels, *more]))
+    return label_array(dict.fromkeys([*labels.tolist(), *more.tolist()]))
 
 
 def largest_of(table: Any, where: str) -> int:
