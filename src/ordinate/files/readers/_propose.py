@@ -70,6 +70,8 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
 def may_hold(table: Table, places: list[int], layout: str) -> bool:
     """Tell whether three columns vary, as items do, and the last one fits as an answer."""
     cells: Cells = {place: words(table, place) for place in places}
+    if not any(map(all, zip(*(cells[place] for place in places[:3]), strict=True))):
+        return False  # where one names an item, another is empty: they hold no question together
     many = table.together("rows", len(table.rows), add, lambda n: n > ENOUGH)
     if many and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
         return False
@@ -95,13 +97,17 @@ def _single(table: Table) -> Cells:
 
 
 def _numbered(table: Table) -> Cells:
-    """Return the cells of numbered columns, one below the other, where most stems are."""
+    """Return the cells of numbered columns, one below the other: of stems that hold most columns.
+
+    Where names have two numbers (opt1_7), more questions than options tell which counts what.
+    """
     header = table.header or []
     stems = numbered_stems(header)
-    sizes = [tuple(numbers) for numbers in stems.values()]
-    usual = max(times := Counter(sizes), key=lambda size: times[size], default=())
+    times = Counter(tuple(numbers) for numbers in stems.values())
+    enough = [size for size, n_stems in times.items() if n_stems >= 3]
+    usual = max(enough, key=lambda size: (times[size] * len(size), len(size)), default=None)
     same = {stem: columns for stem, columns in stems.items() if tuple(columns) == usual}
-    if len(same) < 3:
+    if not same:
         return {}
     place = {name: k for k, name in reversed([*enumerate(header)])}
     return {
