@@ -68,3 +68,16 @@ def test_questions_whose_options_are_numbered_too(tmp_path):
         "response": "Q_*",
     }
     assert labels(readers.read(path, **remedy.options).triplets) == answered() * 2
+
+
+@pytest.mark.parametrize("name", ["sub", "subject_nr", "Participant Number", "participant.code"])
+def test_names_of_the_column_of_participants(tmp_path, name):
+    rows = [["anchor", "near", "far", name], [*"abc", "01"], [*"bca", "02"]]
+    found = readers.read(write(tmp_path / "answers.csv", rows))
+    assert found.triplets.participant_labels.tolist() == ["01", "02"]
+
+
+def test_a_participant_whose_name_says_that_there_is_none_is_told(tmp_path):
+    rows = [["anchor", "near", "far", "subject"], [*"abc", "1"], [*"bca", "NA"], [*"cab", "NA"]]
+    (note,) = readers.read(write(tmp_path / "answers.csv", rows)).notes
+    assert note.startswith("a participant is called 'NA': if that means that nobody is named")
