@@ -46,7 +46,7 @@ def plot_comparison(
     """
     n, d = found.first.shape
     one, other = names if names[0] != names[1] else (f"{names[0]} (first)", f"{names[1]} (second)")
-    labels = display_names(found.items)[0]
+    labels = display_names(found.items.tolist())[0]
     moved = np.nan_to_num(found.p_items, nan=1.0) <= LEVEL
     ends = "the first map to the second"
     if (one, other) != ("first", "second"):
