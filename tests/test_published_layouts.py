@@ -81,3 +81,32 @@ def test_a_participant_whose_name_says_that_there_is_none_is_told(tmp_path):
     rows = [["anchor", "near", "far", "subject"], [*"abc", "1"], [*"bca", "NA"], [*"cab", "NA"]]
     (note,) = readers.read(write(tmp_path / "answers.csv", rows)).notes
     assert note.startswith("a participant is called 'NA': if that means that nobody is named")
+
+
+def test_answers_that_name_two_of_three_columns_are_about_the_other(tmp_path):
+    """ABX: is X more like A or like B?"""
+    rows = [["trial", "stim_A", "stim_B", "stim_X", "verdict"]]
+    for k, (a, b, c, first) in enumerate(QUESTIONS):
+        rows.append([k, ITEMS[b], ITEMS[c], ITEMS[a], "A" if first else "B"])
+    path = write(tmp_path / "abx.csv", rows)
+    with pytest.raises(readers.ReadError, match="By what they hold") as caught:
+        readers.read(path)
+    (remedy,) = caught.value.remedies
+    assert remedy.options["columns"]["anchor"] == "stim_X"
+    assert labels(readers.read(path, **remedy.options).triplets) == answered()
+
+
+@pytest.mark.parametrize("mark", ["#", "%"])
+def test_comments_above_a_table_as_programs_mark_them(tmp_path, mark):
+    path = tmp_path / "triplets.txt"
+    path.write_text(f"{mark} i is closer to j than to k\n1 2 3\n2 3 1\n3 1 2\n")
+    found = readers.read(path, layout="plain")
+    assert found.triplets.items[found.triplets.rows].tolist() == [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
+    assert "not read, since the table begins below" in found.notes[0]
+
+
+def test_labels_that_begin_with_a_mark_of_comments_are_labels(tmp_path):
+    path = tmp_path / "shares.txt"
+    path.write_text("%5 of %10 %20\n%5 %10 %20\n%10 %5 %20\n%20 %10 %5\n")
+    with pytest.raises(readers.ReadError):
+        readers.read(path, layout="plain")
