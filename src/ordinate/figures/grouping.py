@@ -44,7 +44,8 @@ def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
     shown = sorted(found.groups, key=lambda group: -len(group.rows))[:MOST_GROUPS]
     common = found.common.embedding_
     here = np.isfinite(common).all(axis=1)
-    names = np.array(labels or display_names(found.common.items_.tolist())[0], object)[here]
+    called = labels or display_names(found.common.items_.tolist())[0]
+    names = np.array([str(name) for name in called], object)[here]
     maps = [_laid_onto(group.model.embedding_, common)[here] for group in shown]
     common = common[here] - common[here].mean(axis=0)
     titles = [f"{_cut(str(group.name))}: {group.n_answers:,} answers" for group in shown]
