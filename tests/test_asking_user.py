@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ordinate import STE, asking, readers, sample_points, sample_triplets
+from ordinate import STE, Triplets, asking, readers, sample_points, sample_triplets
 from ordinate.asking import designs
 from ordinate.cli import app
 
@@ -159,3 +159,29 @@ def test_only_some_questions_can_be_asked(model):
 def test_pools_that_do_not_do(model, among, options, message):
     with pytest.raises(ValueError, match=message):
         asking.choose_questions(model, 5, among=among, **options)
+
+
+def test_answers_that_must_be_explained_can_be_converted_for_ask(tmp_path):
+    """`ask` has no options for that, so that remedies must say where they can be given."""
+    points = 2 * sample_points(8, random_state=0)
+    names = [f"item {k}" for k in range(8)]
+    rows = sample_triplets(points, 400, random_state=0).rows
+    model = STE(init=points, n_init=1, regularization=0.1).fit(Triplets(rows, items=names))
+    model.save(tmp_path / "map")
+    codes = tmp_path / "about koala.csv"
+    told = ["koala,item 1,item 2,0", "koala,item 3,item 4,1", "koala,item 5,item 1,0"]
+    codes.write_text("\n".join(["anchor,first,second,response", *told]))
+
+    def ask(answers):
+        words = f"ask --after {tmp_path}/map --new koala --budget 2 -o {tmp_path}/more.csv".split()
+        return CliRunner().invoke(app, [*words, "--answers", str(answers)])
+
+    done = ask(codes)
+    assert done.exit_code == 3
+    said = " ".join(done.output.split())
+    assert f"`ordinate convert '{codes}' -o plain.csv` does" in said
+    assert "--response 0=first,1=second" in said
+    plain = tmp_path / "plain.csv"
+    words = ["convert", str(codes), "-o", str(plain), "--response", "0=first,1=second"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert ask(plain).exit_code == 0

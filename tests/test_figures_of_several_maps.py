@@ -96,6 +96,22 @@ def test_what_a_figure_of_groups_does_not_show_is_told():
     assert "of 300 labels of a panel (no room)" in caption(figure)
 
 
+def test_pictures_are_called_as_on_other_maps():
+    shown = ["oak", "elm", "yew", "fir", "fig", "{ash}"]
+    names = [f"img/{name}.png" for name in shown]
+    points = sample_points(6, 2, random_state=0)
+    found = Groups(
+        model(points, names),
+        [Group("all", np.arange(9), 9, model(points, names), -0.5, -0.6, Gain(0.1, 0.01))],
+        *({}, Gain(0.1, 0.01), "answer", 0.5, np.ones(6), False),
+    )
+    covariance = np.broadcast_to(1e-6 * np.eye(2), (6, 2, 2)).copy()
+    moved = points + np.array([3, 0]) * (np.arange(6) == 5)[:, None]
+    both = compare_maps(Map(names, points, covariance), Map(names, moved, covariance))
+    for figure in (plot_groups(found), plot_comparison(both)):
+        assert {text.get_text() for text in figure.axes[0].texts} >= {*shown}
+
+
 def compared(d, size, n=20):
     points = sample_points(n, d, random_state=0)
     covariance = np.broadcast_to(size * np.eye(d), (n, d, d)).copy()
@@ -137,7 +153,7 @@ def test_two_lines_are_compared_without_a_word_of_arrows():
     figure = plot_comparison(compared(1, 1e-4), names=("young", "old"))
     labelled, rows = figure.axes
     assert [text.get_text() for text in rows.texts] == ["young", "old"]
-    assert "Lines lead from the first map to the second" in caption(figure)
+    assert "Lines lead from the first map, young, to the second, old, which" in caption(figure)
     assert "Arrows" not in caption(figure)
     assert "Bars hold the second places" in caption(figure)
     assert len(labelled.texts) == 20

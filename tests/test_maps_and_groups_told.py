@@ -162,6 +162,22 @@ def test_a_group_that_cannot_be_drawn_is_told_and_costs_nothing(folder, tmp_path
     assert (out / "groups" / "a" / "run.json").exists()
 
 
+def test_items_without_a_name_keep_their_label_in_the_figure_of_groups(
+    folder, tmp_path, monkeypatch
+):
+    from ordinate.study import group_folders
+
+    shown = []
+    monkeypatch.setattr(group_folders, "plot_groups", lambda *_, labels: shown.extend(labels))
+    items = tmp_path / "items.csv"
+    named = ["", "oak", "oak", *"abcdefg"]
+    lines = [f"{item},{name}" for item, name in zip(ITEMS, named, strict=True)]
+    items.write_text("\n".join(["label,name", *lines]))
+    out = tmp_path / "out"
+    run("fit", folder / "answers.csv", "-o", out, "--groups", "kind", "--items", items, *FIT)
+    assert shown == ["item 0", "oak (item 1)", "oak (item 2)", *"abcdefg"]
+
+
 def test_groups_go_with_leaving_out_who_guesses(tmp_path):
     rng = np.random.default_rng(0)
     triplets = triplets_of(3000)

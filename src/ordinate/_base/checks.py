@@ -155,6 +155,8 @@ def check_integers(name: str, values: Any) -> np.ndarray:
     """Return an array of integers; floats must be whole, and the first that is not is named."""
     if hasattr(values, "tocsr"):
         raise TypeError(f"{name} must be a dense array; sparse ones are not taken: X.toarray()")
+    if hasattr(values, "get_params"):
+        raise TypeError(f"{name} must hold integer ids, got an estimator; see the arguments' order")
     refuse_masked(name, values)
     array = np.asarray(values)
     if array.dtype.kind in "iu":
@@ -177,6 +179,13 @@ def check_integers(name: str, values: Any) -> np.ndarray:
             f"({bad.sum():,} such rows of {len(array):,}); drop or repair rows with missing values"
         )
     return array.astype(np.int64)
+
+
+def refuse_class(estimator: Any) -> None:
+    """Refuse the class of an estimator in the place of one."""
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise TypeError(f"estimator must be one with its settings, as {name}(), not the class")
 
 
 def check_regularization(value: Any) -> None:

@@ -70,7 +70,9 @@ def choose_dimension(
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
     device : None, "cpu", "cuda", "cuda:<number>", "auto" or torch.device
+        As for :class:`ordinate.OrdinalEmbedding`, and so is `backend`.
     random_state : int, Generator or None
+        For dealing answers into parts, and random starts.
     tell : function of str
         Called with each dimension before it is tried.
 

@@ -65,7 +65,21 @@ def next_questions(
 ) -> np.ndarray:
     """Choose the questions that will teach most, as an array.
 
-    Takes the arguments of :func:`choose_questions`, and adds no repeats and no checks.
+    There are no repeats and no checks among them; :func:`choose_questions` makes lists with both.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; one that answers with probabilities and knows its ``covariance_``.
+    n_questions : int
+    about, new, answers, among
+        As for :func:`choose_questions`: items of the map to ask about, or such as have no place
+        there yet, with the answers about these so far; or the only questions that can be asked.
+    random_share : float
+        Share of the questions that is drawn at random; by default a fifth, or none about new items.
+        While the map is mostly chance, all are.
+    random_state : int, Generator or None
+        For the questions drawn at random, and the candidates among which the best are found.
 
     Returns
     -------
@@ -94,7 +108,7 @@ def next_questions(
     """
     chosen = choose_questions(
         model,
-        n_questions,
+        check_whole("n_questions", n_questions),
         about=about,
         new=new,
         answers=answers,

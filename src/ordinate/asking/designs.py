@@ -8,6 +8,7 @@ common: together they are all the questions there are.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ DESIGNS = ("balanced", "uniform", "landmarks")
 REPEATS, CHECKS = 0.05, 0.02  # shares of a budget that suffice to tell the ceiling, and guessers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Questions:
     """A list of questions, in the order they are to be asked.
 
@@ -45,6 +46,11 @@ class Questions:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        reasons = Counter(self.source.tolist())
+        told = ", ".join(f"{number:,} {reason}" for reason, number in sorted(reasons.items()))
+        return f"Questions({len(self):,} of kind {self.kind}: {told})"
 
 
 def design_questions(

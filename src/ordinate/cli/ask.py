@@ -1,5 +1,6 @@
 """Commands about questions: ask and plan."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -202,8 +203,19 @@ def _as_text(answers: Path, quiet: bool) -> "Triplets":
     """Read answers, with labels as text."""
     from ordinate.data.triplets import Triplets
     from ordinate.files.inputs import open_source
+    from ordinate.files.readers import ReadError
 
-    source = open_source(answers, stream=False)
+    try:
+        source = open_source(answers, stream=False)
+    except ReadError as error:
+        if not error.remedies:
+            raise
+        raise ReadError(
+            f"{shell.spelled(error.what)}. `ask` takes no such options: `ordinate convert "
+            f"{shlex.quote(str(answers))} -o plain.csv` does, and --answers plain.csv is then read "
+            "as it is",
+            *error.remedies,
+        ) from None
     for note in source.notes:
         shell.say(f"note: {note}", quiet)
     read = source.load()

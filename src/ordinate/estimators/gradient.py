@@ -39,6 +39,7 @@ class STE(LikelihoodEmbedder, GradientEmbedder):
         Where to stop: the share of the squared statistical error that optimisation may leave.
         Smaller is stricter.
     max_iter : int
+        Most steps of a descent; a warning tells if they were too few.
     solver : {"auto", "blocks", "batches", "scipy"}
         Quasi-Newton steps with each item's own curvature; the same on growing batches; scipy's
         L-BFGS. "auto" takes batches for random starts with many triplets, else blocks.
@@ -49,6 +50,7 @@ class STE(LikelihoodEmbedder, GradientEmbedder):
     device : None, "cpu", "cuda", "cuda:<number>", "auto" or torch.device
         Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
     random_state : int, Generator or None
+        For random starts and batches; the same seed gives the same map.
     callback : function, optional
         Called with a :class:`.Step` at the start and after each step, of every
         start that is tried on all triplets: its number, the loss, the map, passes so far. If it

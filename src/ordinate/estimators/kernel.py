@@ -128,6 +128,7 @@ class STEKer(KernelEmbedder):
     tol : float
         Share of the value below which a step gains too little to go on.
     max_iter : int
+        Most steps of the descent.
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.arrays import beside, on_host
+from ordinate._base.checks import refuse_class
 from ordinate._base.messages import Either, Message
 from ordinate.algorithms.covariance import covariances, honest_scale
 from ordinate.data.numbering import distinct
@@ -99,6 +100,7 @@ def no_probabilities(estimator: Any) -> Message:
 
 def check_likelihood(estimator: Any) -> LikelihoodEmbedder:
     """Return an estimator that can judge participants, or raise."""
+    refuse_class(estimator)
     if not isinstance(estimator, LikelihoodEmbedder):
         raise ValueError(
             Message(

@@ -71,6 +71,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     tol : float
         Where to stop: the share of the squared statistical error that optimisation may leave.
     max_iter : int
+        Most steps of a descent; a warning tells if they were too few.
     n_items : int, optional
         Number of items, if some may occur in no triplet.
     backend : {"auto", "numba", "numpy"}
@@ -78,6 +79,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     device : None, "cpu", "cuda", "cuda:<number>", "auto" or torch.device
         Where the passes run: a GPU if named, or by "auto" if there is one. See docs/gpu.md.
     random_state : int, Generator or None
+        For dealing answers into parts, and random starts; the same seed gives the same map.
     callback : function, optional
         Called with a :class:`.Step` after each step of the last fit, that of all answers.
     verbose : int

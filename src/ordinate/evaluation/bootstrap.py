@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from ordinate._base.checks import check_choice, check_whole, seed_sequence
+from ordinate._base.checks import check_choice, check_whole, refuse_class, seed_sequence
 from ordinate._base.messages import Message, Option, counted, some
 from ordinate._base.threads import in_order, n_threads, single_threaded_blas, threads
 from ordinate.data.answers import independent_answers
@@ -140,6 +140,7 @@ def bootstrap(
     >>> found.standard_errors.shape
     (20, 2)
     """
+    refuse_class(estimator)
     n_boot = check_whole("n_boot", n_boot, least=2)
     check_choice("by", by, ("answer", "participant"))
     workers = _workers(n_jobs)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.messages import Message, Option, some
+from ordinate._base.messages import Message, Option, counted, some
 from ordinate.data.labels import places
 from ordinate.evaluation.metrics import procrustes_error
 
@@ -98,6 +98,9 @@ class Comparison(NamedTuple):
     only_second: list
     n_permutations: int | None = None
     covariance: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        return f"Comparison({counted(len(self.items), 'item')}: {self.sentence})"
 
     @property
     def differ(self) -> bool | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ordinate._base.checks import check_choice, check_length, check_whole, random_generator
-from ordinate._base.messages import Either, Message, Option, some
+from ordinate._base.messages import Either, Message, Option, counted, some
 from ordinate.data.labels import encode
 from ordinate.data.numbering import numbered
 from ordinate.data.triplets import Triplets
@@ -57,6 +57,9 @@ class Group(NamedTuple):
     common: float
     over_common: Gain
 
+    def __repr__(self) -> str:
+        return f"Group({self.name!r}, {counted(self.n_answers, 'answer')})"
+
 
 class Groups(NamedTuple):
     """Groups beside each other.
@@ -88,6 +91,9 @@ class Groups(NamedTuple):
     p_value: float | None
     p_items: np.ndarray
     uneven: bool
+
+    def __repr__(self) -> str:
+        return f"Groups({some([group.name for group in self.groups])}: {self.sentence})"
 
     @property
     def differ(self) -> bool | None:

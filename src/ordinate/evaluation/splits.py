@@ -23,6 +23,7 @@ class TripletKFold:
     by : {"answer", "participant", "row"}
         What stays together.
     random_state : int, Generator or None
+        For shuffling.
 
     Examples
     --------

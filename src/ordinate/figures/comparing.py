@@ -11,6 +11,7 @@ from ordinate.figures.error_marks import MOST, REACH
 from ordinate.figures.line_rows import plot_rows
 from ordinate.figures.panels import INK
 from ordinate.figures.plotting import millimetres, panels_of, plot_map
+from ordinate.files.items import display_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,16 +46,20 @@ def plot_comparison(
     """
     n, d = found.first.shape
     one, other = names if names[0] != names[1] else (f"{names[0]} (first)", f"{names[1]} (second)")
-    labels = list(map(str, found.items))
+    labels = display_names(found.items.tolist())[0]
     moved = np.nan_to_num(found.p_items, nan=1.0) <= LEVEL
-    told = f"{found.sentence}. {{}} lead from the first map to the second, which was laid onto it."
+    ends = "the first map to the second"
+    if (one, other) != ("first", "second"):
+        ends = f"the first map, {one}, to the second, {other}"
+    drawn = "Lines" if d == 1 else "Arrows"
+    told = f"{found.sentence}. {drawn} lead from {ends}, which was laid onto it."
     if moved.any():
         told += " Dark ones are of items that moved beyond chance."
     if d == 1:
         return plot_rows(
             labels,
             [(one, found.first[:, 0]), (other, found.second[:, 0])],
-            caption=told.format("Lines"),
+            caption=told,
             width=millimetres(width),
             covariance=found.covariance,
             ellipses_hold=STAYED,
@@ -70,7 +75,7 @@ def plot_comparison(
         [*labels, *[""] * n],
         colour=[one] * n + [other] * n,
         colour_name="map",
-        caption=told.format("Arrows"),
+        caption=told,
         width=width,
         covariance=covariance,
         ellipses=covariance is not None,

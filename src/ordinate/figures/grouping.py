@@ -13,6 +13,7 @@ from ordinate.figures.fonts import printable
 from ordinate.figures.line_rows import plot_rows
 from ordinate.figures.panels import MM, POINT, LeftOut, Scene, draw_panel
 from ordinate.figures.plotting import height_of_panel, shorten
+from ordinate.files.items import display_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +35,7 @@ def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
     ----------
     found : Groups
     labels : sequence of str, shape (n,), optional
-        By default the items of the common map.
+        By default the items of the common map, as :func:`ordinate.plot_map` calls them.
 
     Returns
     -------
@@ -43,7 +44,8 @@ def plot_groups(found: Groups, *, labels: Any = None) -> "Figure":
     shown = sorted(found.groups, key=lambda group: -len(group.rows))[:MOST_GROUPS]
     common = found.common.embedding_
     here = np.isfinite(common).all(axis=1)
-    names = np.array([str(name) for name in labels or found.common.items_.tolist()], object)[here]
+    called = labels or display_names(found.common.items_.tolist())[0]
+    names = np.array([str(name) for name in called], object)[here]
     maps = [_laid_onto(group.model.embedding_, common)[here] for group in shown]
     common = common[here] - common[here].mean(axis=0)
     titles = [f"{_cut(str(group.name))}: {group.n_answers:,} answers" for group in shown]

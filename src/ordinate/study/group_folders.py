@@ -16,6 +16,7 @@ from ordinate.evaluation.analysis import analyse
 from ordinate.evaluation.groups import Group, Groups
 from ordinate.figures.figure_files import save_both
 from ordinate.figures.grouping import plot_groups
+from ordinate.files.items import display_names
 from ordinate.files.maps import as_text, write_table
 from ordinate.study.run_folder import write_run
 from ordinate.study.story import Appearance, Story
@@ -60,7 +61,7 @@ def write_groups(
     else that went wrong is a warning.
     """
     rows = story.more["groups"]["table"]
-    labels = None if appearance.names is None else [str(name) for name in appearance.names]
+    labels = display_names(found.common.items_.tolist(), appearance.names)[0]
     parts: dict[str, Callable[[], None]] = {
         "table of groups": lambda: _write_table(folder / TABLE, rows, defuse),
         "figure of groups": lambda: save_both(plot_groups(found, labels=labels), folder / FIGURE),

@@ -15,7 +15,8 @@ PARTICIPANT = (
     *("user_id", "participation", "prolific_pid", "prolific_id", "subj", "subj_id"),
     *("ppt", "ppt_id", "pid", "respondent", "respondent_id", "observer", "observer_id"),
     *("rater", "rater_id", "annotator", "annotator_id", "turker", "turker_id"),
-    *("proband", "versuchsperson", "vp"),
+    *("proband", "versuchsperson", "vp", "sub", "sub_id", "participant_code"),
+    *(f"{who}_{number}" for who in ("participant", "subject") for number in ("nr", "number", "no")),
     *("participant_private_id", "participant_public_id", "agent_id"),
 )
 RESPONSE_TIME = ("response_time", "response_time_s", "response_time_ms", "reaction_time", "rt")

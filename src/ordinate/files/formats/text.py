@@ -27,6 +27,7 @@ NO_COLUMNS = (
     "no three columns were found; fields are separated by comma, tab, semicolon, bar or blank"
 )
 MOST_ABOVE = 10  # lines above a table
+MARKS = ("#", "%")  # of comments there
 JSON_LINES = (".jsonl", ".ndjson")
 
 
@@ -237,8 +238,8 @@ def _lines_above(lines: list[str]) -> int:
             ):
                 n += 1
             first = _fields(lines[n], delimiter)
-            # If labels begin with #, such as colours, that is no mark of comments.
-            in_doubt = marked and all(row[:1] and row[0].startswith("#") for row in (first, last))
+            # If labels begin with a mark, such as colours do, it is none of comments.
+            in_doubt = marked and all(row[:1] and row[0].startswith(MARKS) for row in (first, last))
             if n and len(first) == len(last) > 2 and not in_doubt:
                 return n
     return 0
@@ -247,11 +248,11 @@ def _lines_above(lines: list[str]) -> int:
 def _is_above(line: str, delimiter: str, width: int, marked: bool) -> bool:
     """Tell whether a line is a comment or a title; words of a title are no fields.
 
-    ``marked`` says that # is a mark of comments.
+    ``marked`` says that # and % are marks of comments.
     """
     if line.count('"') % 2:
         return False  # the field goes on below
-    if marked and line.startswith("#") and len(_fields(line.lstrip("# "), delimiter)) != width:
+    if marked and line.startswith(MARKS) and len(_fields(line.lstrip("#% "), delimiter)) != width:
         return True
     filled = (sum(map(bool, _fields(line, other))) for other in DELIMITERS if other != " ")
     return delimiter != " " and max(filled) < 2

@@ -14,6 +14,7 @@ from ordinate._base.messages import Message, Option, some
 from ordinate.data.columns import source_codes
 from ordinate.data.rows import are_labels
 from ordinate.data.triplets import Triplets
+from ordinate.files.formats.cells import is_missing
 from ordinate.files.formats.errors import ReadError, Remedy
 from ordinate.files.formats.item_columns import Items, items_of
 from ordinate.files.formats.names import PARTICIPANT
@@ -227,6 +228,12 @@ def _participants(table: Table) -> pa.DictionaryArray | None:
     if others:
         table.notes.append(f"participants are not read from column {others[0]!r}")
     items = items_of(table, [table.places({"participant": PARTICIPANT})[0]], exact=True)
+    missing = {str(name) for name in items.names if is_missing(name)}
+    for name in sorted(table.together("participants as if missing", missing, or_)):
+        table.notes.append(
+            f"a participant is called {name!r}: if that means that nobody is named, those rows are "
+            "of several people"
+        )
     unnamed = items.codes[:, 0] < 0
     n_unnamed = table.together("unnamed", int(unnamed.sum()), add)
     if n_unnamed:

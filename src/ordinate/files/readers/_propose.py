@@ -7,7 +7,7 @@ from operator import add
 
 from ordinate.files.formats.cells import is_missing
 from ordinate.files.formats.errors import Remedy
-from ordinate.files.formats.names import OPTIONAL, SAID, SAID_FAR
+from ordinate.files.formats.names import OPTIONAL, SAID, SAID_FAR, core
 from ordinate.files.formats.table import Table, squeezed
 from ordinate.files.readers._columns import numbered_stems
 from ordinate.files.readers._layout import Layout
@@ -47,6 +47,7 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
     found = []
     if answer is not None:
         forms = OF_TWO if _of_two(cells, items, answer) else OF_THREE
+        items = _not_named_first(cells, items, answer) if forms is OF_TWO else items
         far = forms is OF_TWO and squeezed(str(answer)) in map(squeezed, SAID_FAR)
         found = [
             Remedy(
@@ -70,6 +71,8 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
 def may_hold(table: Table, places: list[int], layout: str) -> bool:
     """Tell whether three columns vary, as items do, and the last one fits as an answer."""
     cells: Cells = {place: words(table, place) for place in places}
+    if not any(map(all, zip(*(cells[place] for place in places[:3]), strict=True))):
+        return False  # where one names an item, another is empty: they hold no question together
     many = table.together("rows", len(table.rows), add, lambda n: n > ENOUGH)
     if many and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
         return False
@@ -95,13 +98,17 @@ def _single(table: Table) -> Cells:
 
 
 def _numbered(table: Table) -> Cells:
-    """Return the cells of numbered columns, one below the other, where most stems are."""
+    """Return the cells of numbered columns, one below the other: of stems that hold most columns.
+
+    Where names have two numbers (opt1_7), more questions than options tell which counts what.
+    """
     header = table.header or []
     stems = numbered_stems(header)
-    sizes = [tuple(numbers) for numbers in stems.values()]
-    usual = max(times := Counter(sizes), key=lambda size: times[size], default=())
+    times = Counter(tuple(numbers) for numbers in stems.values())
+    enough = [size for size, n_stems in times.items() if n_stems >= 3]
+    usual = max(enough, key=lambda size: (times[size] * len(size), len(size)), default=None)
     same = {stem: columns for stem, columns in stems.items() if tuple(columns) == usual}
-    if len(same) < 3:
+    if not same:
         return {}
     place = {name: k for k, name in reversed([*enumerate(header)])}
     return {
@@ -150,6 +157,17 @@ def _answer(
     coded = [n for n in others if 1 < len({word for word in cells[n] if word}) <= MOST_CODES]
     said = [name for name in coded if squeezed(str(name)) in map(squeezed, SAID)]
     return next(iter(said or coded), None)
+
+
+def _not_named_first(
+    cells: Cells, items: tuple[str | int, ...], answer: str | int
+) -> tuple[str | int, ...]:
+    """Put the anchor first, where answers name the columns of the other two: A and B of A, B, X."""
+    said = {word.lower() for word in cells[answer] if word and not word.isdigit()}
+    named = tuple(item for item in items if said & {*core(str(item)).split("_")})
+    if len(said) == len(named) == 2:
+        return (*(item for item in items if item not in named), *named)
+    return items
 
 
 def _of_two(cells: Cells, items: tuple[str | int, ...], answer: str | int) -> bool:
