@@ -188,7 +188,8 @@ def sort_by_answer(
     Numbers of answers may be any: runs of rows are sorted in memory, and then merged. The sort is
     stable.
     """
-    run_rows, kind = whole.rows_at_a_time(n_rows), record_type(whole.columns)
+    kind = record_type(whole.columns)
+    run_rows = min(whole.rows_at_a_time(n_rows), n_rows)  # memory is taken for all
     with tempfile.TemporaryDirectory(dir=folder, prefix=".ordinate-sort-") as name:
         files = _sorted_runs(blocks, Path(name), run_rows, kind)
         # Of all runs together, half as many rows: what is taken of them is there besides.
@@ -240,7 +241,7 @@ class _Run:
             self.here = np.concatenate([self.here, piece])
 
     def take_below(self, answer: int | None) -> np.ndarray:
-        """Take the records of answers before one, or all; none is left behind in the file."""
+        """Take the records of answers below one, or all, and read on where none is left."""
         answers = self.here["answer"]
         n_taken = len(answers) if answer is None else int(np.searchsorted(answers, answer))
         taken, self.here = self.here[:n_taken], self.here[n_taken:]
