@@ -212,7 +212,7 @@ def _one_pass(
         except (MemoryError, OSError):
             raise
         except Exception as problem:  # what a reader trips over may be an answer that changes yet
-            error = error or problem
+            error, board.refused = error or problem, True
             continue
         reading, n_rows, n_used = found, n_rows + found.n_rows, n_used + found.n_used
         if not board.steady:
