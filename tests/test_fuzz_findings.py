@@ -13,7 +13,7 @@ from ordinate import as_triplets, ondisk, readers
 from ordinate.files import streaming
 from ordinate.files.inputs import open_source
 from ordinate.files.ondisk.sorting import read_spool
-from ordinate.files.readers import _find
+from ordinate.files.readers import _propose
 
 ROWS = "anchor,near,far\n" + "ant,bee,cod\nbee,cod,ant\n" * 40
 
@@ -160,12 +160,12 @@ def test_a_refusal_is_put_into_words_once_a_pass_however_many_blocks_there_are(
 
     def noting(*given):
         asked.append(given)
-        return proposals(*given)
+        return words(*given)
 
-    proposals = _find.proposals
-    monkeypatch.setattr(_find, "proposals", noting)
+    words = _propose.words
+    monkeypatch.setattr(_propose, "words", noting)
     monkeypatch.setattr(streaming, "SMALLEST", 100)
     with pytest.raises(readers.ReadError) as streamed:
         open_source(path, memory_limit="1kB")
     assert str(streamed.value) == str(whole.value)
-    assert len(asked) == 2  # in each of two passes
+    assert len(asked) == 10  # each column, in two passes

@@ -193,9 +193,7 @@ def _nothing_fits(table: Table, original: Table, allowed: list[Layout]) -> ReadE
         table = original.bare()
     stems = numbered_stems(table.header or [])
     series = f" (numbered: {some(stems)})" if stems else ""
-    # The words of the first block that is refused are heard; to find them takes a while.
-    refused_before = table.board is not None and table.board.refused
-    ways = [] if refused_before else proposals(table, allowed)
+    ways = proposals(table, allowed)
     roles: tuple[str | Option, ...] = ("By what they hold, they may have these roles",)
     if not ways:
         roles = (
