@@ -153,7 +153,7 @@ def test_a_refusal_is_put_into_words_once_a_pass_however_many_blocks_there_are(
     """A table that nothing fits took minutes: each block looked for what its columns may hold."""
     path = tmp_path / "answers.csv"
     rows = (f"{k % 7},{(k + 1) % 7},{(k + 3) % 7},{k % 2}" for k in range(150))
-    path.write_text("uno,due,tre,quattro,cinque\n" + "\n".join(f"x{r},x" for r in rows) + "\n")
+    path.write_text("eins,zwei,drei,vier,elf\n" + "\n".join(f"x{r},x" for r in rows) + "\n")
     with pytest.raises(readers.ReadError) as whole:
         readers.read(path)
     asked = []
