@@ -3,12 +3,13 @@
     python benchmarks/bench_memory.py --rows 3_000_000 --limit 100MB
 
 Each file is read, and written in the fast layout, by a process of its own; what the libraries and
-kernels take is measured before, on a small file, and left out. Peaks are told as multiples of the
-limit and of the file.
+kernels take is measured before, on a small file, and left out. The text with all columns has the
+rows of its answers far apart, and is written in both orders of the fast layout.
 """
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,18 +35,19 @@ def peak():
     status = Path("/proc/self/status").read_text()
     return 1024 * int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1])
 
-def convert(path, limit):
+def convert(path, limit, order):
     triplets = open_source(path, memory_limit=limit).triplets
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(triplets, ondisk.TripletFile):
-            ondisk.convert(triplets, f"{folder}/fast")
+            ondisk.convert(triplets, f"{folder}/fast", order=order)
         else:
-            ondisk.write([triplets], f"{folder}/fast", memory_limit=limit)
+            ondisk.write([triplets], f"{folder}/fast", memory_limit=limit, order=order)
 
 with tempfile.TemporaryDirectory() as folder:
-    ondisk.convert(sys.argv[2], f"{folder}/fast", memory_limit="1MB")  # in blocks, if it is small
+    ondisk.convert(sys.argv[2], f"{folder}/fast", memory_limit="1MB", order=sys.argv[4])
+convert(sys.argv[2], "1GB", sys.argv[4])  # as a whole, and before that in blocks
 before, began = peak(), time.perf_counter()
-convert(sys.argv[1], sys.argv[3])
+convert(sys.argv[1], *sys.argv[3:])
 print(json.dumps({"peak": peak() - before, "s": time.perf_counter() - began}))
 """
 
@@ -55,7 +57,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=3_000_000)
     parser.add_argument("--items", type=int, default=2000)
-    parser.add_argument("--limit", default="100MB")
+    parser.add_argument("--limit", nargs="+", default=["100MB", "100GB"])
+    parser.add_argument("--endings", nargs="+", default=["csv", "parquet", "feather", "npy"])
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     rows = rng.integers(0, options.items, (options.rows, 3))
@@ -65,17 +68,22 @@ def main() -> None:
     roles = ("anchor", "near", "far")
     numbers = pa.table(dict(zip(roles, rows.T, strict=True)))
     text = pa.table({role: names[ids] for role, ids in zip(roles, rows.T, strict=True)})
-    print("| file | size | limit | peak / limit | peak / size | s |\n|---|---|---|---|---|---|")
+    n_answers = len(rows) // 2
+    all_columns = text.append_column("participant", pa.array(names[rows[:, 0] % 50]))
+    all_columns = all_columns.append_column("answer", pa.array(np.arange(len(rows)) % n_answers))
+    all_columns = all_columns.append_column("weight", pa.array(rng.integers(1, 9, len(rows))))
+    print("| file | size | order | limit | peak | peak / size | s |\n|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
-        for kind, table in (("numbers", numbers), ("text", text)):
-            for ending in ("csv", "parquet", "feather", "npy"):
-                if (kind, ending) == ("text", "npy"):
+        for kind, table in (("numbers", numbers), ("text", text), ("all-columns", all_columns)):
+            for ending in options.endings:
+                if kind != "numbers" and ending == "npy":
                     continue
                 large, small = (Path(name) / f"{kind}-{n}.{ending}" for n in ("large", "small"))
                 save(table, large)
                 save(table.slice(0, 200), small)
-                for limit in (options.limit, "100GB"):
-                    report(large, small, limit)
+                for order in ("anchor", "answer") if table is all_columns else ("anchor",):
+                    for limit in options.limit:
+                        report(large, small, limit, order)
 
 
 def save(table: pa.Table, path: Path) -> None:
@@ -90,16 +98,21 @@ def save(table: pa.Table, path: Path) -> None:
         np.save(path, np.column_stack([column.to_numpy() for column in table.columns]))
 
 
-def report(path: Path, small: Path, limit: str) -> None:
+def report(path: Path, small: Path, limit: str, order: str) -> None:
     """Convert a file in a process of its own, and print a row of the table."""
-    command = [sys.executable, "-c", CHILD, str(path), str(small), limit]
-    said = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    size, peak = path.stat().st_size, said["peak"]
-    print(
-        f"| {path.stem.removesuffix('-large')}{path.suffix} | {in_words(size)} | {limit} "
-        f"| {peak / memory_size(limit):.2f} | {peak / size:.1f} | {said['s']:.1f} |",
-        flush=True,
-    )
+    command = [sys.executable, "-c", CHILD, str(path), str(small), limit, order]
+    done = subprocess.run(command, capture_output=True, text=True)
+    size = path.stat().st_size
+    told = f"| {path.stem.removesuffix('-large')}{path.suffix} | {in_words(size)} | {order} "
+    told += f"| {in_words(memory_size(limit))} "
+    enough = re.search(r"memory_limit='(\w+)'", done.stderr)
+    if done.returncode and enough:
+        told += f"| refused: {enough[1]} would do | | |"
+    else:
+        done.check_returncode()
+        said = json.loads(done.stdout)
+        told += f"| {in_words(said['peak'])} | {said['peak'] / size:.1f} | {said['s']:.1f} |"
+    print(told, flush=True)
 
 
 if __name__ == "__main__":

@@ -156,6 +156,13 @@ def test_crashes_hangs_and_runaways_are_reported():
         assert words in told[cases[defect]]
 
 
+def test_a_process_that_aborts_after_its_cases_is_told_of(monkeypatch, capfd):
+    monkeypatch.setenv("ORDINATE_FUZZ_ABORT", "1")
+    with Pool() as pool:
+        pool.run("planted", ["planted:0:0"])
+    assert "note: a process ended with SIGABRT after all of its cases" in capfd.readouterr().out
+
+
 def test_cases_are_made_from_their_names_alone(tmp_path):
     made = []
     for attempt in ("one", "two"):

@@ -10,8 +10,10 @@ import pytest
 
 import ordinate
 from ordinate import as_triplets, ondisk, readers
+from ordinate.files import streaming
 from ordinate.files.inputs import open_source
 from ordinate.files.ondisk.sorting import read_spool
+from ordinate.files.readers import _propose
 
 ROWS = "anchor,near,far\n" + "ant,bee,cod\nbee,cod,ant\n" * 40
 
@@ -143,3 +145,27 @@ def test_a_short_row_of_labels_that_begin_like_comments_is_no_comment(tmp_path, 
     for title in ("# colours, by hand", "# colours by hand"):
         path.write_text("\n".join([title, "anchor,near,far", *sound]))
         assert readers.read(path).n_used == 5
+
+
+def test_a_refusal_is_put_into_words_once_a_pass_however_many_blocks_there_are(
+    tmp_path, monkeypatch
+):
+    """A table that nothing fits took minutes: each block looked for what its columns may hold."""
+    path = tmp_path / "answers.csv"
+    rows = (f"{k % 7},{(k + 1) % 7},{(k + 3) % 7},{k % 2}" for k in range(150))
+    path.write_text("eins,zwei,drei,vier,elf\n" + "\n".join(f"x{r},x" for r in rows) + "\n")
+    with pytest.raises(readers.ReadError) as whole:
+        readers.read(path)
+    asked = []
+
+    def noting(*given):
+        asked.append(given)
+        return words(*given)
+
+    words = _propose.words
+    monkeypatch.setattr(_propose, "words", noting)
+    monkeypatch.setattr(streaming, "SMALLEST", 100)
+    with pytest.raises(readers.ReadError) as streamed:
+        open_source(path, memory_limit="1kB")
+    assert str(streamed.value) == str(whole.value)
+    assert len(asked) == 10  # each column, in two passes

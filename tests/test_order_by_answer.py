@@ -407,3 +407,25 @@ def test_on_a_device_sums_by_answer_are_the_same(room, tmp_path, monkeypatch):
         known = model._covariances(by)
         model._data = file
         assert model._covariances(by) == pytest.approx(known, rel=1e-9)
+
+
+@pytest.mark.skipif(find_spec("distributed") is None, reason="dask is not installed")
+@pytest.mark.parametrize("target", TARGETS)
+def test_workers_of_a_cluster_read_either_order(target, tmp_path):
+    from distributed import Client
+
+    table = answered(1000)
+    ondisk.write([table], tmp_path / target, order="answer")
+    model = STE(init=sample_points(N, random_state=3))
+    alone = model.fit(as_triplets(tmp_path / target)).embedding_
+    with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+        shared = ondisk.open_triplets(tmp_path / target, client=client)
+        assert (shared.in_order, shared.by_answer, len(shared)) == (False, False, 3000)
+        assert model.fit(shared).embedding_ == pytest.approx(alone, abs=1e-9)
+        assert model.covariance_kind_ == "row"
+        _, starts = shared.grouped()
+        assert np.diff(starts).tolist() == np.bincount(table.rows[:, 0]).tolist()
+        pairs = shared.columns_of(np.array([4]), [[slice(0, starts[5] - starts[4])]])[0][0]
+        found = client.compute(pairs).result().rows
+        rows = in_order(table).rows
+        assert found.tolist() == rows[rows[:, 0] == 4, 1:].tolist()

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ordinate import Triplets, ondisk
-from ordinate.files import streaming
+from ordinate.files import inputs, streaming
 from ordinate.files.inputs import open_source
 from ordinate.files.ondisk import sorting, unsorted, writing
 
@@ -59,6 +59,24 @@ def test_arrow_takes_no_memory_in_advance_while_blocks_are_read(tmp_path, monkey
     open_source(path, memory_limit=1)
     assert (pools, returned) == (["system"], [True])
     assert pa.default_memory_pool().backend_name == before
+
+
+def test_nor_where_a_limit_has_room_for_the_whole_file(tmp_path, monkeypatch):
+    """A file of 1.3 MB took 32 MiB within a limit of 23."""
+    path = tmp_path / "x.csv"
+    path.write_text("anchor,near,far\na,b,c\nb,c,a\n")
+    read, pools = inputs.read, []
+
+    def noting(*args, **options):
+        pools.append(pa.default_memory_pool().backend_name)
+        return read(*args, **options)
+
+    monkeypatch.setattr(inputs, "read", noting)
+    usual = pa.default_memory_pool().backend_name
+    for limit in ("1GB", None):
+        open_source(path, memory_limit=limit)
+    assert pools == ["system", usual]
+    assert pa.default_memory_pool().backend_name == usual
 
 
 def test_labels_leave_less_room_for_sorting(tmp_path, monkeypatch):

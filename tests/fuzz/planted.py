@@ -1,5 +1,6 @@
 """Defects on purpose: what :mod:`fuzz.running` must notice. No part of a run, but of its tests."""
 
+import atexit
 import os
 import signal
 import time
@@ -8,7 +9,10 @@ from random import Random
 
 
 def check(rng: Random, folder: Path) -> list[str]:
-    """Misbehave in one of four ways."""
+    """Misbehave in one of four ways, or at the very end."""
+    if "ORDINATE_FUZZ_ABORT" in os.environ:
+        atexit.register(os.abort)
+        return []
     rng.choice([_crash, _hang, _grow, _raise])()
     return []
 

@@ -161,9 +161,13 @@ class _Worker:
         """End the process; it has nothing left to do."""
         self.pipe.close()
         self.process.join(5)
-        if self.process.is_alive():
+        slow = self.process.is_alive()
+        if slow:
             self.process.kill()
         self.process.join()
+        if self.process.exitcode and not slow and not self.stopped:
+            ending = _ending(self.process.exitcode)
+            print(f"note: a process ended with {ending} after all of its cases", flush=True)
 
 
 def _serve(pipe: multiprocessing.connection.Connection) -> None:

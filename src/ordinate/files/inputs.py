@@ -7,6 +7,7 @@ file or a folder of the fast layout, which :mod:`ordinate.ondisk` opens, or anyt
 
 import os
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ from ordinate.files.readers import (
 from ordinate.files.streaming import (
     MIB,
     Streamed,
+    frugal,
     read_in_blocks,
     refuse_other_count,
     refuse_small_limit,
@@ -307,7 +309,8 @@ def _of_path(
     how = how_to_read(**reading)
     blocks = _too_large_to_read(path, how, memory_limit)
     if blocks is None:
-        found = read(path, **reading)
+        with nullcontext() if memory_limit is None else frugal():
+            found = read(path, **reading)
         source = _source_of(found, path)
         triplets = _with_items(found.triplets, path, n_items)
         return source._replace(triplets=triplets, read_sha256=found.sha256, groups=found.groups)

@@ -86,7 +86,7 @@ def read_in_blocks(
     folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
     spool = Spool(folder)
     try:
-        with _frugal():
+        with frugal():
             found = _read(path, blocks, how, spool, memory_limit, n_items)
     except BaseException as error:
         spool.close()
@@ -103,7 +103,7 @@ def read_in_blocks(
 
 
 @contextmanager
-def _frugal() -> Iterator[None]:
+def frugal() -> Iterator[None]:
     """Have Arrow take memory from the system: by itself it keeps 15 MiB, and all it ever had."""
     usual = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())
@@ -212,7 +212,7 @@ def _one_pass(
         except (MemoryError, OSError):
             raise
         except Exception as problem:  # what a reader trips over may be an answer that changes yet
-            error = error or problem
+            error, board.refused = error or problem, True
             continue
         reading, n_rows, n_used = found, n_rows + found.n_rows, n_used + found.n_used
         if not board.steady:

@@ -33,6 +33,7 @@ class Board:
         self._used: dict[tuple[str, int], tuple[Any, Use]] = {}
         self._times: Counter[str] = Counter()
         self.steady = True  # all blocks of this pass were given the same answers
+        self.refused = False  # a block of this pass was, and says why for all
         # What the block at hand calls its answers, in order; None where they are only counted.
         self.answer_names: list | None = None
         # Spellings that became one, by the first of them.
@@ -41,7 +42,7 @@ class Board:
     def begin_pass(self) -> None:
         """Forget what the last pass assumed, and know what it found."""
         self._known, self._said, self._used = self._said, {}, {}
-        self.steady = True
+        self.steady, self.refused = True, False
 
     def begin_block(self) -> None:
         """Count questions of the same name anew."""

@@ -188,15 +188,24 @@ def sort_by_answer(
     Numbers of answers may be any: runs of rows are sorted in memory, and then merged. The sort is
     stable.
     """
-    run_rows, kind = whole.rows_at_a_time(n_rows), record_type(whole.columns)
+    kind = record_type(whole.columns)
+    run_rows = min(whole.rows_at_a_time(n_rows), n_rows)  # memory is taken for all
     with tempfile.TemporaryDirectory(dir=folder, prefix=".ordinate-sort-") as name:
-        files: list[Path] = []
-        for run in _collected(blocks, run_rows, kind):
-            files.append(Path(name) / str(len(files)))
-            run = run[np.argsort(run["answer"], kind="stable")]
-            files[-1].write_bytes(run.view(np.uint8).data)
-        for records in _merged([_Run(file, kind, run_rows // len(files)) for file in files]):
+        files = _sorted_runs(blocks, Path(name), run_rows, kind)
+        # Of all runs together, half as many rows: what is taken of them is there besides.
+        runs = [_Run(file, kind, run_rows // (2 * len(files))) for file in files]
+        for records in _merged(runs):
             yield rows_of(records)
+
+
+def _sorted_runs(blocks: Iterable[Rows], folder: Path, n_rows: int, kind: np.dtype) -> list[Path]:
+    """Write rows to files, so many to each, in the order of their answers."""
+    files: list[Path] = []
+    for run in _collected(blocks, n_rows, kind):
+        files.append(folder / str(len(files)))
+        records = run[np.argsort(run["answer"], kind="stable")]
+        files[-1].write_bytes(records.view(np.uint8).data)
+    return files
 
 
 def _collected(blocks: Iterable[Rows], n_rows: int, kind: np.dtype) -> Iterator[np.ndarray]:
@@ -232,7 +241,7 @@ class _Run:
             self.here = np.concatenate([self.here, piece])
 
     def take_below(self, answer: int | None) -> np.ndarray:
-        """Take the records of answers before one, or all; none is left behind in the file."""
+        """Take the records of answers below one, or all, and read on where none is left."""
         answers = self.here["answer"]
         n_taken = len(answers) if answer is None else int(np.searchsorted(answers, answer))
         taken, self.here = self.here[:n_taken], self.here[n_taken:]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import NamedTuple
 
 from ordinate.files.formats.cells import normal
@@ -90,6 +91,11 @@ def _original(fit: Fit, given: Mapping) -> Fit:
     return fit._replace(found=found, optional=optional)
 
 
+@lru_cache(maxsize=4096)  # all blocks of a file ask the same
+def _close(name: str, names: tuple[str, ...]) -> list[str]:
+    return get_close_matches(name, names, 1, CUTOFF)
+
+
 def _fit(layout: str, roles: Roles, header: Sequence[str]) -> Fit:
     left = {normal(name): name for name in header}
 
@@ -105,7 +111,7 @@ def _fit(layout: str, roles: Roles, header: Sequence[str]) -> Fit:
         return [name] if name in left else []
 
     def like(name: str) -> list[str]:
-        return get_close_matches(name, left, 1, CUTOFF) if len(left) <= MOST_NAMES else []
+        return _close(name, tuple(left)) if len(left) <= MOST_NAMES else []
 
     found = take(roles, same)
     optional = take({role: names for role, names in OPTIONAL.items() if role not in roles}, same)

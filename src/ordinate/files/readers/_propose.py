@@ -86,12 +86,23 @@ def words(table: Table, place: int) -> list[str]:
     return ["" if is_missing(cell) else str(cell).strip() for cell in cells]
 
 
+def _words_heard(table: Table, place: int) -> list[str]:
+    """Return the first cells of a column, none if nobody will hear what is made of them.
+
+    Of all blocks that are refused, the first says why; the others only add their rows to the first.
+    """
+    if table.board is None or not table.board.refused:
+        return words(table, place)
+    table.first_cells(table.data.column(place), SAMPLE_ROWS)
+    return []
+
+
 def _single(table: Table) -> Cells:
     """Return the cells of the first rows by the name of their column, or by its number."""
     names: Iterable[str | int] = table.header or range(table.data.num_columns)
     known = {squeezed(name) for names in OPTIONAL.values() for name in names} - {"answer"}
     return {
-        name: words(table, place)
+        name: _words_heard(table, place)
         for place, name in enumerate(names)
         if squeezed(str(name)) not in known
     }
@@ -112,7 +123,7 @@ def _numbered(table: Table) -> Cells:
         return {}
     place = {name: k for k, name in reversed([*enumerate(header)])}
     return {
-        stem: [word for name in columns.values() for word in words(table, place[name])]
+        stem: [word for name in columns.values() for word in _words_heard(table, place[name])]
         for stem, columns in same.items()
     }
 
