@@ -101,6 +101,7 @@ def draw(rows: list[Row]) -> "Figure":
         panel.set_title(f"LOE, d = {d}: two main axes, {len(places):,} pictures", size=9)
         panel.set(xticks=[], yticks=[], aspect="equal")
         panel.grid(False)
+        panel.spines[:].set(visible=True, color="#CCCCCC", linewidth=0.5)
     return made
 
 
