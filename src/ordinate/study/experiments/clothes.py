@@ -20,7 +20,7 @@ from ordinate.study.experiments._frame import (
     n_log_n,
     of_kind,
 )
-from ordinate.study.experiments._massive import STEPS, Makers, ask_landmarks, maps_of, table
+from ordinate.study.experiments._massive import STEPS, Makers, ask_landmarks, frame, maps_of, table
 from ordinate.study.experiments.mnist import DIGITS, WRONG, clusters, load
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ def draw(rows: list[Row]) -> "Figure":
                 rasterized=True,
             )
             panel.scatter([], [], color=colour, s=25, label=str(sort))  # larger, for the legend
-        panel.set_title(f"LOE, d = {d}: two main axes, {len(places):,} pictures", size=9)
-        panel.set(xticks=[], yticks=[], aspect="equal")
-        panel.grid(False)
+        told = frame(panel, np.array([(r["x"], r["y"]) for r in places]))
+        head = f"LOE, d = {d}: two main axes, {len(places):,} pictures"
+        panel.set_title("\n".join([head, *told]), size=9)
     return made
 
 

@@ -24,6 +24,7 @@ from ordinate.study.experiments._massive import (
     STEPS,
     Makers,
     ask_landmarks,
+    frame,
     maps_of,
     table,
     wrong_order,
@@ -143,22 +144,10 @@ def draw(rows: list[Row]) -> "Figure":
             rasterized=True,
         )
         told = [f"{len(shown):,} drawn"] if len(shown) < end["nodes"] else []
-        if beyond := frame(panel, at):
-            told.append(f"{beyond:,} beyond the frame")
+        told += frame(panel, at)
         head = f"{name}: {end['graph']}\n{end['nodes']:,} nodes, {end['wrong']:.1%} wrong\n"
         panel.set_title(head + "; ".join(told), size=8)
-        panel.grid(False)
-        panel.spines[:].set(visible=True, color="#CCCCCC", linewidth=0.5)
-        panel.set(xticks=[], yticks=[])
     return made
-
-
-def frame(panel: "Axes", at: np.ndarray) -> int:
-    """Show all but a few nodes far out, in a square; return how many lie beyond."""
-    low, high = np.percentile(at, [0.5, 99.5], axis=0)
-    middle, half = (low + high) / 2, 0.6 * (high - low).max()
-    panel.set(xlim=middle[0] + [-half, half], ylim=middle[1] + [-half, half], aspect="equal")
-    return int((np.abs(at - middle) > half).any(axis=1).sum())
 
 
 def by_graph(rows: list[Row], kind: str, *further: str) -> dict[tuple, list[Row]]:
