@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ordinate
-from ordinate import LOE, ondisk, sample_points, sample_triplets
+from ordinate import LOE, STE, ondisk, sample_points, sample_triplets
 from ordinate.cli import app
 from ordinate.estimators import loe
 from ordinate.files import maps
@@ -119,6 +119,17 @@ def test_commands_take_maps_in_parts(tmp_path, monkeypatch):
         assert json.loads(done.stdout)["same_file"] is True
     done = run("compare", "map", "map/embedding.parquet", "-o", "compared")
     assert done.exit_code == 0, done.output
+
+
+def test_places_on_maps_in_parts_are_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    STE(random_state=0, tol=0.1).fit(TRIPLETS[:5000]).save("map")
+    rows = "".join(f"new,{i},{i + 1}\n" for i in range(20))
+    (tmp_path / "new.csv").write_text(f"anchor,near,far\n{rows}")
+    done = run("place", "map", "new.csv", "-o", "placed", "--append")
+    assert done.exit_code == 0, done.output
+    assert "placed/: embedding.parquet, " in done.stdout
+    assert read_map(tmp_path / "placed" / "embedding.parquet").labels[-1] == "new"
 
 
 def test_scores_on_a_cluster_are_not_brought_for_a_map_of_many_items(tmp_path):
