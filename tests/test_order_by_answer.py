@@ -407,3 +407,15 @@ def test_on_a_device_sums_by_answer_are_the_same(room, tmp_path, monkeypatch):
         known = model._covariances(by)
         model._data = file
         assert model._covariances(by) == pytest.approx(known, rel=1e-9)
+
+
+@pytest.mark.parametrize("order", ["anchor", "answer"])
+def test_votes_count_as_answers_where_they_are_streamed(order, tmp_path):
+    table = answered(100)
+    table = Triplets(table.rows, n_items=N, answer=table.answer, weight=np.full(len(table), 100.0))
+    ondisk.write([table], tmp_path / "x", order=order)
+    model = STE(random_state=0, regularization=20.0).fit(table)
+    model.covariance_  # noqa: B018
+    assert model.covariance_doubt_ is None  # though there are few rows
+    file = ondisk.open_triplets(tmp_path / "x", memory_limit=60_000)
+    assert covariance_given(model, file)[2] is None
