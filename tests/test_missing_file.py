@@ -16,7 +16,7 @@ except SystemExit as ended:
 """
 
 
-@pytest.mark.parametrize("words", [("fit", "anwers.csv"), ("check", "answer.csv")])
+@pytest.mark.parametrize("words", [("fit", "answers.cvs"), ("check", "answer.csv")])
 def test_nothing_is_loaded_to_say_that_a_file_is_not_there(tmp_path, words):
     (tmp_path / "answers.csv").write_text("anchor,near,far\na,b,c\n")
     code = NOTHING_LOADED.format(words=["ordinate", *words])
