@@ -372,7 +372,7 @@ def test_the_command_line_takes_the_address_of_a_cluster(alone, tmp_path, known,
 
     done = fit(alone.scheduler.address)
     assert done.exit_code == 0, done.output
-    assert "1 workers; http" in done.stderr
+    assert "1 worker; http" in done.stderr
     assert "on a cluster: no answers were held out" in done.stderr
     labels, points = read_map(tmp_path / "set-map" / "embedding.csv")[:2]
     assert [int(label) for label in labels] == list(range(N))

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ordinate
-from ordinate import LOE, ondisk, sample_points, sample_triplets
+from ordinate import LOE, STE, ondisk, sample_points, sample_triplets
 from ordinate.cli import app
 from ordinate.estimators import loe
 from ordinate.files import maps
@@ -23,10 +23,10 @@ LABELS = np.array([f"=item {i:03}" for i in range(N)], object)
 
 
 @pytest.fixture(autouse=True)
-def many(monkeypatch):
+def many(monkeypatch, request):
     """A hundred items are many."""
     for module, name in ((maps, "MANY"), (run_folder, "MANY"), (loe, "MANY_ITEMS")):
-        monkeypatch.setattr(module, name, 100)
+        monkeypatch.setattr(module, name, getattr(request, "param", 100))
 
 
 def test_a_map_in_parts_is_read_as_it_was(tmp_path):
@@ -57,12 +57,29 @@ def test_bad_parts_are_refused(tmp_path):
     with pytest.raises(ValueError, match="occur more than once"):
         read_map(path)
     (path / "part-0003.parquet").write_bytes(b"PAR1 nonsense")
-    with pytest.raises(ValueError, match="is not a map"):
+    with pytest.raises(ValueError, match="is not a map: part-0003.parquet"):
         read_map(path)
-    for part in path.glob("*.parquet"):
+    for part in path.iterdir():
         part.unlink()
     with pytest.raises(ValueError, match="there is no such file"):
         read_map(path)
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_items_of_a_part_that_is_gone_are_missed(tmp_path, part):
+    path = tmp_path / "embedding.parquet"
+    write_map(path, LABELS, POINTS, {})
+    (path / f"part-000{part}.parquet").unlink()
+    with pytest.raises(ValueError, match=f"lacks part-000{part}.parquet"):
+        read_map(path)
+
+
+@pytest.mark.parametrize("many", [100, 1000], indirect=True)
+def test_folders_of_results_have_any_name(tmp_path, many):
+    model = LOE().fit(TRIPLETS)
+    model.save(tmp_path / "saved.parquet")
+    again = ordinate.load(tmp_path / "saved.parquet")
+    assert np.allclose(again.embedding_, model.embedding_)
 
 
 def test_models_of_many_items_are_saved_and_loaded(tmp_path):
@@ -102,6 +119,17 @@ def test_commands_take_maps_in_parts(tmp_path, monkeypatch):
         assert json.loads(done.stdout)["same_file"] is True
     done = run("compare", "map", "map/embedding.parquet", "-o", "compared")
     assert done.exit_code == 0, done.output
+
+
+def test_places_on_maps_in_parts_are_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    STE(random_state=0, tol=0.1).fit(TRIPLETS[:5000]).save("map")
+    rows = "".join(f"new,{i},{i + 1}\n" for i in range(20))
+    (tmp_path / "new.csv").write_text(f"anchor,near,far\n{rows}")
+    done = run("place", "map", "new.csv", "-o", "placed", "--append")
+    assert done.exit_code == 0, done.output
+    assert "placed/: embedding.parquet, " in done.stdout
+    assert read_map(tmp_path / "placed" / "embedding.parquet").labels[-1] == "new"
 
 
 def test_scores_on_a_cluster_are_not_brought_for_a_map_of_many_items(tmp_path):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from ordinate import LOE, sample_points
 from ordinate.cli import app
+from ordinate.files.formats.errors import ReadError
 from ordinate.study.experiments import EXPERIMENTS, clothes, networks, words
 from ordinate.study.experiments._frame import page, picture, write_rows
 from ordinate.study.experiments._known_words import KNOWN
@@ -72,6 +73,20 @@ def test_common_words_are_drawn_where_few_are_known():
     assert [r["label"] for r in places] == vocabulary[100:300]
     assert {r["sort"] for r in places} == {None}
     assert "200 common words" in words.draw(ends() + places).axes[0].get_title()
+
+
+def test_graphs_of_one_name_are_kept_apart_and_small_ones_refused(tmp_path, monkeypatch):
+    mapped = []
+    monkeypatch.setattr(networks, "compare", lambda _, about: mapped.append(about["graph"]) or [])
+    cell = {"n": 10, "given": True, "trial": 0}
+    for k, name in enumerate(("a.txt", "a.tsv", "b.txt")):
+        path = np.column_stack([np.arange(20 + k), np.arange(20 + k) + 1])
+        np.savetxt(tmp_path / name, path, "%d")
+    networks.measure(cell, tmp_path)
+    assert mapped == ["a.txt", "a.tsv", "b"]
+    np.savetxt(tmp_path / "c.txt", path[:18], "%d")
+    with pytest.raises(ReadError, match="c.txt: 19 nodes are connected, and a map takes 20"):
+        networks.measure(cell, tmp_path)
 
 
 def test_every_graph_of_a_folder_is_mapped_the_smallest_first(tmp_path):

@@ -429,3 +429,15 @@ def test_workers_of_a_cluster_read_either_order(target, tmp_path):
         found = client.compute(pairs).result().rows
         rows = in_order(table).rows
         assert found.tolist() == rows[rows[:, 0] == 4, 1:].tolist()
+
+
+@pytest.mark.parametrize("order", ["anchor", "answer"])
+def test_votes_count_as_answers_where_they_are_streamed(order, tmp_path):
+    table = answered(100)
+    table = Triplets(table.rows, n_items=N, answer=table.answer, weight=np.full(len(table), 100.0))
+    ondisk.write([table], tmp_path / "x", order=order)
+    model = STE(random_state=0, regularization=20.0).fit(table)
+    model.covariance_  # noqa: B018
+    assert model.covariance_doubt_ is None  # though there are few rows
+    file = ondisk.open_triplets(tmp_path / "x", memory_limit=60_000)
+    assert covariance_given(model, file)[2] is None

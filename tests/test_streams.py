@@ -458,8 +458,9 @@ def test_too_little_room_is_known_beforehand(tmp_path, uniform_triplets, monkeyp
     source = save(uniform_triplets, tmp_path / "x.npy")
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=300_000))
-    with pytest.raises(OSError, match="KiB of disk are needed"):
-        ondisk.convert(source, tmp_path / "target")
+    for target in ("target", "target.parquet"):
+        with pytest.raises(OSError, match=f"KiB of disk are needed in {tmp_path}, but"):
+            ondisk.convert(source, tmp_path / target)
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
 
 

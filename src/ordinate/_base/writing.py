@@ -339,6 +339,11 @@ def _entries(folder: Path) -> set[str]:
     return {f"{entry.name}{'/' * _is_folder(entry)}" for entry in folder.iterdir()} - {MARK}
 
 
+def missing_from(folder: Path) -> list[str]:
+    """Names of what was written to a folder here, and is no longer in it."""
+    return sorted(_marked(folder) - _entries(folder)) if folder.is_dir() else []
+
+
 def _mark(folder: Path) -> None:
     """Write down what is in a folder, and in the folders in it."""
     names = sorted(_entries(folder))

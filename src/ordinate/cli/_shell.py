@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 
 import typer
 
-from ordinate._base.messages import Message, Option, message_of, readable
+from ordinate._base.messages import Message, Option, counted, message_of, readable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -382,5 +382,5 @@ def cluster(where: str | None, quiet: bool) -> Iterator[Any]:
 
     with connected(where) as client:
         n_workers = Cluster(client).n_workers
-        say(f"{n_workers:,} workers; {client.dashboard_link} shows what they do", quiet)
+        say(f"{counted(n_workers, 'worker')}; {client.dashboard_link} shows what they do", quiet)
         yield client

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FILES = (
     "embedding.csv",
+    "embedding.parquet",
     "embedding.png",
     "embedding.svg",
     "covariance.npy",

@@ -44,7 +44,8 @@ class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
         if isinstance(self._data, Triplets):
             n_answers = self._data._weights.mean() * len(distinct(self._data.groups()))
         else:
-            n_answers = self._data.n_answers
+            votes = store_of(self._data, self.backend).total / len(self._data)
+            n_answers = votes * self._data.n_answers
         each = float(n_answers) / np.isfinite(self.embedding_).sum()
         if each < ENOUGH:
             return (

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, some
 from ordinate._base.threads import blocks
-from ordinate._base.writing import whole_file, whole_folder
+from ordinate._base.writing import missing_from, whole_file, whole_folder
 
 MAPS = MAP, PARTS = "embedding.csv", "embedding.parquet"  # the map in a folder of results
 MANY = 1_000_000  # items of a map up to which it is a CSV file, and of each part of a larger one
@@ -72,10 +72,11 @@ def map_name(n_items: int) -> str:
 
 
 def map_in(path: Path) -> Path:
-    """Return the map in a folder of results; any other path as it is."""
-    if not path.is_dir() or _is_parts(path):
-        return path
-    return path / (PARTS if (path / PARTS).is_dir() and not (path / MAP).exists() else MAP)
+    """Return the map in a folder of results, whatever that is called; any other path as it is."""
+    inside = [path / name for name in MAPS if (path / name).exists()]
+    if inside:
+        return inside[0]
+    return path / MAP if path.is_dir() and not _is_parts(path) else path
 
 
 def _is_parts(path: str | os.PathLike) -> bool:
@@ -267,12 +268,18 @@ def _read_parts(path: str | os.PathLike) -> Any:
     from pyarrow.parquet import read_table
 
     files = sorted(Path(path).glob("*.parquet")) if Path(path).is_dir() else [Path(path)]
+    gone = missing_from(Path(path))
+    if gone:
+        raise ValueError(f"{path} lacks {some(gone)}: these items would be lost. Put it back")
     if not files:
         raise FileNotFoundError(path)
     tables = []
     for file in files:
         with file.open("rb") as opened:
-            tables.append(read_table(opened))
+            try:
+                tables.append(read_table(opened))
+            except (pa.ArrowInvalid, OSError) as error:
+                raise type(error)(f"{file.name}: {error}") from None
     table = pa.concat_tables(tables)
     if "label" not in table.column_names:
         return table

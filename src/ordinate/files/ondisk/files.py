@@ -10,7 +10,7 @@ import numpy as np
 
 from ordinate._base.hashing import sha256_of_file, sha256_of_several
 from ordinate._base.memory import in_words
-from ordinate._base.writing import TooLittleRoomError
+from ordinate._base.writing import SCRATCH, TooLittleRoomError
 from ordinate.files.formats.errors import ReadError
 
 Fingerprint = dict[Path, tuple[int, int, int]]
@@ -59,6 +59,8 @@ def check_space(folder: Path, needed: float) -> None:
     """Raise if a folder's disk has less room than is needed."""
     free = shutil.disk_usage(folder).free
     if needed > free:
+        # Not a scratch folder, which nobody has heard of.
+        folder = next(each for each in (folder, *folder.parents) if SCRATCH not in str(each))
         raise TooLittleRoomError(
             errno.ENOSPC,
             f"{in_words(needed)} of disk are needed in {folder}, but only {in_words(free)} are "

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from ordinate.data.simulate import Power
 from ordinate.estimators import LOE, STE
 from ordinate.evaluation.metrics import align
+from ordinate.files.formats.errors import ReadError
 from ordinate.files.graphs import largest_part, load_graph
 from ordinate.study.experiments._frame import (
     PASSES,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 C, D, LANDMARKS, SOURCES = 20, 2, 24, 50
+LEAST = 20  # nodes, of which a quarter are landmarks
 PEOPLE = Power(power=0.5, slope=1.0, lapse=0.02)  # they compare numbers of steps
 DRAWN, LINKED = 20_000, 10_000  # nodes on a drawn map; and on one with its edges
 SHOWN = ("LOE", "landmark MDS")
@@ -62,7 +64,15 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
     if data is None or not cell["given"]:
         return compare(generated(cell["n"], cell["trial"]), {**cell, "graph": "generated"})
     files = sorted(f for f in data.iterdir() if f.is_file()) if data.is_dir() else [data]
-    named = {file.name.removesuffix(".gz").rsplit(".", 1)[0]: load_graph(file) for file in files}
+    stems = [file.name.removesuffix(".gz").rsplit(".", 1)[0] for file in files]
+    named: dict[str, csr_array] = {}
+    for file, stem in zip(files, stems, strict=True):
+        graph = load_graph(file)
+        if graph.shape[0] < LEAST:
+            raise ReadError(
+                f"{file}: {graph.shape[0]} nodes are connected, and a map takes {LEAST} or more"
+            )
+        named[stem if stems.count(stem) == 1 else file.name] = graph
     by_size = sorted(named.items(), key=lambda item: item[1].shape[0])
     return [row for name, graph in by_size for row in compare(graph, {**cell, "graph": name})]
 
