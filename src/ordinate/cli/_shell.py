@@ -5,6 +5,7 @@ import functools
 import io
 import json
 import math
+import re
 import shlex
 import signal
 import sys
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ordinate.files.readers import ReadError
 
 OFTEN = 10  # seconds between lines that say what is being done
+MANY = 10  # lines that differ in numbers alone; further ones are not told too often either
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 
 File = Annotated[
@@ -49,7 +51,7 @@ LayoutName = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(help="Columns by role, some or all, as in `anchor=head,near=winner,far=loser`."),
+    typer.Option(help="Columns by role, some or all, as in `anchor=head,far=loser`."),
 ]
 FirstId = Annotated[
     int | None, typer.Option(help="Integer ids count from this number: 0 or 1.", min=0)
@@ -70,7 +72,9 @@ Only = Annotated[str | None, typer.Option(help="The rows to read, as in `task=tr
 Checks = Annotated[
     str | None, typer.Option(help="Values that mark check trials, as in `trial_type=catch`.")
 ]
-KeepChecks = Annotated[bool, typer.Option(help="Keep check trials that the file marks.")]
+KeepChecks = Annotated[
+    bool, typer.Option("--keep-checks", help="Keep check trials that the file marks.")
+]
 Excluded = Annotated[
     str | None, typer.Option(help="Participants to leave out, separated by commas.")
 ]
@@ -80,7 +84,8 @@ MinTime = Annotated[
 MergeLabels = Annotated[
     bool,
     typer.Option(
-        help="Labels that differ only by case, blanks or invisible characters are one item."
+        "--merge-labels",
+        help="Labels that differ only by case, blanks or invisible characters are one item.",
     ),
 ]
 TableName = Annotated[
@@ -285,6 +290,7 @@ class Stages:
         self._quiet = quiet
         self._name = ""
         self._began = self._noted = time.perf_counter()
+        self._alike: tuple[str, int] = "", 0  # the last line without its numbers, and how often
 
     def begin(self, name: str) -> None:
         """End the stage at hand and begin the next."""
@@ -314,7 +320,12 @@ class Stages:
         """Take note of stages and steps to come; lines do not count them."""
 
     def _show(self, text: str) -> None:
-        if text:
+        if not text:
+            return
+        alike, now = re.sub(r"\d", "", text), time.perf_counter()
+        self._alike = alike, 1 + self._alike[1] * (alike == self._alike[0])
+        if self._alike[1] <= MANY or now - self._noted >= OFTEN:
+            self._noted = now
             say(f"{text} ...", self._quiet)
 
 

@@ -243,7 +243,7 @@ def simulate(
         float | None, typer.Option(help="For --noise power: how clear answers are.")
     ] = None,
     lapse: Annotated[
-        float | None, typer.Option(help="For --noise power: share of answers that are tossed up.")
+        float | None, typer.Option(help="For --noise power: share of answers that are guesses.")
     ] = None,
     distribution: Annotated[str, typer.Option(help="normal or uniform points.")] = "normal",
     points: Annotated[

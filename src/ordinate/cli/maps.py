@@ -225,8 +225,8 @@ def _tell_score(record: dict[str, Any]) -> None:
     if record["log_likelihood"] is not None:
         shell.answer(
             f"log-likelihood {record['log_likelihood']:.4f} per triplet; expected calibration "
-            f"error {record['calibration_error']:.1%}: probabilities differ by so much from the "
-            "shares that came true"
+            f"error {record['calibration_error']:.1%}, the mean difference between probabilities "
+            "and the shares that came true"
         )
     if record["three_way"]:
         shell.answer(f"answers: {three_way_in_words(record)}")
