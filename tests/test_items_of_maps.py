@@ -86,7 +86,7 @@ def test_lines_that_only_count_on_are_told_now_and_then(capsys, monkeypatch):
 
 def test_help_fits_a_terminal():
     """What options mean has room beside their names: no word is cut."""
-    for command in ("check", "convert", "score", "compare", "place"):
+    for command in ("check", "score", "compare", "place"):
         shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80"}).output
         assert "…" not in shown
         assert "--no-" not in shown

@@ -89,7 +89,7 @@ def plot(
     check_ending(path)
     drawing = drawing_of(labels, image_size, image_alpha, keep_white, ellipses)
     found = _read(embedding)
-    covariance = None if ellipses is False else _covariance(embedding, found, bool(ellipses), quiet)
+    covariance, doubt = _covariance(embedding, found, ellipses, quiet)
     appearance = find_appearance(found.labels, images, items, colour, name, found.columns, quiet)
     with shell.warnings_as_notes(quiet):
         figure = plot_map(
@@ -103,6 +103,7 @@ def plot(
             caption=caption,
             width=float(width) if width.replace(".", "", 1).isdigit() else width,
             covariance=covariance,
+            doubt=doubt,
             **drawing,
         )
     save(figure, path)
@@ -334,14 +335,19 @@ def drawing_of(
     }
 
 
-def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any:
-    """Return how sure the model beside a map is of each item's place; None if it is not known."""
+def _covariance(
+    embedding: Path, found: Any, ellipses: bool | None, quiet: bool
+) -> tuple[Any, str | None]:
+    """Return the covariances to draw, of the model beside a map, and why they may be wrong."""
     import warnings
 
     from ordinate.estimators.saving import MODEL, load
     from ordinate.figures.error_marks import doubt_of
     from ordinate.files.maps import MAP
 
+    if ellipses is False:
+        return None, None
+    required, doubt = bool(ellipses), None
     try:
         if embedding.name != MAP or not (embedding.parent / MODEL).exists():
             raise ValueError(f"there is no {MODEL} of {embedding.name} beside it, as fit leaves it")
@@ -364,8 +370,8 @@ def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any
             raise shell.CommandError(f"--ellipses: {shell.told(error)}", shell.UNREADABLE) from None
         if isinstance(error, ValueError) and (embedding.parent / "covariance.npy").exists():
             shell.say(f"note: no ellipses are drawn: {shell.told(error)}", quiet)
-        return None
-    return covariance
+        return None, doubt
+    return covariance, doubt
 
 
 def _belongs(covariance: Any, found: Any) -> bool:
