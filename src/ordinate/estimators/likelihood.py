@@ -39,10 +39,14 @@ class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
         return scale**2 * on_host(covariances(independent, points, loss, ridge, shrunken))
 
     def _doubt(self, covariance: np.ndarray) -> str | None:
-        n_answers = len(self._data)
+        n_answers = float(len(self._data))
         if isinstance(self._data, Triplets):
-            n_answers = self._data._weights.sum() * len(distinct(self._data.groups())) / n_answers
-        each = float(n_answers) / np.isfinite(self.embedding_).sum()
+            data = self._data
+            each_row = 1.0 if data.weight is None else float(data.weight.mean())
+            n_answers = each_row * (
+                n_answers if data.answer is None else len(distinct(data.answer))
+            )
+        each = n_answers / np.isfinite(self.embedding_).sum()
         if each < ENOUGH:
             return (
                 f"there are {each:.1f} answers per item and dimension, and ellipses were found to "
