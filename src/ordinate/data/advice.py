@@ -67,7 +67,7 @@ def problems(
     error: the items fall into 2 parts that share no row
     warning: 2 answers about 6 items are few: a map in 2 dimensions needs about 31
     warning: 6 items are in fewer than 3 rows: 0, 1, 2, 3, 4 and 1 more
-    note: 0 pairs of answers to the same question are too few to tell whether people agree ...
+    note: no question was asked twice, so it cannot be told whether people agree ...
     """
     summary = triplets.summarise()
     asked = triplets._asked
