@@ -67,8 +67,8 @@ def test_one_item_is_no_items(folder, tmp_path):
     result = run("score", folder, answers)
     assert result.exit_code == 3
     told = " ".join(result.output.split())
-    assert "no answer in" in told
-    assert told.endswith("alone; not on the map: koala")
+    assert "every answer in" in told
+    assert told.endswith("embedding.csv: koala")
 
 
 def test_lines_that_only_count_on_are_told_now_and_then(capsys, monkeypatch):

@@ -162,8 +162,7 @@ def score(
     unknown = [str(label) for label in triplets.items[rows < 0]]
     if not known.any():
         raise shell.CommandError(
-            f"no answer in {file} is about items of {embedding} alone; not on the map: "
-            f"{some(unknown)}",
+            f"every answer in {file} names an item that is not in {embedding}: {some(unknown)}",
             shell.UNREADABLE,
         )
     drawn = drawn_at_random(triplets)
