@@ -4,9 +4,10 @@
 """
 
 import argparse
+import tracemalloc
 
 import numpy as np
-from _measure import best_time, heading, memory_now, peak_memory
+from _measure import best_time, heading
 
 from ordinate import STE, sample_points, sample_triplets
 from ordinate.algorithms.covariance import covariances, honest_scale
@@ -20,10 +21,11 @@ def likelihood(n: int, d: int, c: float) -> None:
     points = sample_points(n, d, random_state=0)
     triplets = sample_triplets(points, m, random_state=1)
     store, loss = store_of(triplets), losses.get("ste")
-    model = STE(d, init=points, max_iter=1, tol=1e9)
-    before = memory_now()
-    model.fit(triplets).covariance()
-    peak = peak_memory() - before
+    model = STE(d, init=points, max_iter=1, tol=1e9).fit(triplets)
+    tracemalloc.start()
+    model.covariance()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     one = best_time(lambda: store.loss(points, loss))
     curvature = best_time(lambda: store.curvature(points, loss))
     scale = best_time(lambda: honest_scale(store, points, loss))

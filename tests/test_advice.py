@@ -50,7 +50,7 @@ def test_few_repeats_do_not_condemn_the_data():
         (asked(0.1), "note", "were answered both ways"),
         (Triplets([[0, 1, 2], [0, 1, 2]], answer=[0, 0]), "warning", "1 row repeats a row of the"),
         (Triplets([[0, 1, 2], [0, 2, 3]] * 3), "warning", "every row occurs 3 times"),
-        (Triplets([[0, 1, 2], [1, 0, 2]], answer=[0, 0]), "note", "1 answer gives 2 rows"),
+        (Triplets([[0, 1, 2], [1, 0, 2]], answer=[0, 0]), "note", "1 answer gives 2 triplets"),
     ],
 )
 def test_each_problem_is_found(triplets, severity, words):

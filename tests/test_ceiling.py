@@ -58,7 +58,7 @@ def test_answers_by_chance_have_a_ceiling_near_chance():
 def test_the_summary_shows_it():
     summary = repeated(0.8, 400, 3, 0).summarise()
     assert summary.ceiling == pytest.approx(0.8, abs=0.03)
-    assert f"{summary.ceiling:.1%}  a map is right at most so often" in str(summary)
+    assert f"{summary.ceiling:.1%}  no map is right more often" in str(summary)
 
 
 def odd_answers(points, n, wrong, seed):

@@ -137,7 +137,7 @@ def test_answers_about_unknown_items_are_counted(run):
     assert record["unknown_items"] == ["4", "5"]
     Path("answers.csv").write_text("anchor,near,far\n1,2,4\n5,2,3\n")
     assert (
-        "no answer in answers.csv is about items of"
+        "every answer in answers.csv names an item"
         in run("score", "map.csv", "answers.csv", code=3).stderr
     )
 

@@ -53,7 +53,7 @@ def test_says_and_writes_what_python_finds(folder, done):
     assert record["differ"] is True
     assert record["method"] == "covariances"
     assert f"{expected.sentence}." in output
-    assert "without scale" in output
+    assert "; without that " in output
 
 
 def test_the_table_begins_with_the_item_that_moved(folder, done):

@@ -21,6 +21,7 @@ from ordinate import (
     sample_triplets,
 )
 from ordinate.cli import app
+from ordinate.evaluation.group_gains import Gain
 from ordinate.figures.grouping import MOST_GROUPS, plot_groups
 from ordinate.files.inputs import open_source
 
@@ -63,6 +64,18 @@ def test_groups_that_differ_are_told_apart(points):
         # A gain is the difference of the likelihoods that it is a gain of.
         assert group.over_common.mean == pytest.approx(group.own - group.common)
         assert group.n_answers == len(group.rows) == 1200
+    # Two answers to two questions, which need not agree.
+    better, worse = Gain(0.02, 0.001), Gain(-0.02, 0.001)
+    assert (
+        "; own maps predict unseen answers better than the common map does (+0.0200 ± 0.0010"
+        in (found._replace(over_common=better).sentence)
+    )
+    assert "; own maps, which are of fewer answers, predict unseen answers no better than" in (
+        found._replace(over_common=worse).sentence
+    )
+    assert "do not differ beyond chance (p = .50); own maps predict unseen answers no better" in (
+        found._replace(over_common=worse, p_value=0.5).sentence
+    )
     # The maps are of the group's own answers.
     own = [group.model.score(triplets[group.rows]) for group in found.groups]
     other = [

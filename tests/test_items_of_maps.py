@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ordinate import STE, Triplets, sample_points, sample_triplets
-from ordinate.cli import app
+from ordinate.cli import _shell, app
 from ordinate.files.items import read_labels
 from ordinate.files.readers import ReadError
 
@@ -67,5 +67,26 @@ def test_one_item_is_no_items(folder, tmp_path):
     result = run("score", folder, answers)
     assert result.exit_code == 3
     told = " ".join(result.output.split())
-    assert "no answer in" in told
-    assert told.endswith("alone; not on the map: koala")
+    assert "every answer in" in told
+    assert told.endswith("embedding.csv: koala")
+
+
+def test_lines_that_only_count_on_are_told_now_and_then(capsys, monkeypatch):
+    """On a terminal a bar counts; elsewhere hundreds of lines would hide what matters."""
+    stages = _shell.Stages()
+    for k in range(100):
+        stages.begin(f"answers dealt anew, {k} of 99")
+    assert len(capsys.readouterr().err.splitlines()) == 10
+    stages.begin("figure")
+    assert capsys.readouterr().err == "figure ...\n"
+    monkeypatch.setattr(_shell, "OFTEN", 0)
+    stages.begin("answers dealt anew, 100 of 100")
+    assert capsys.readouterr().err.startswith("answers dealt anew, 100")
+
+
+def test_help_fits_a_terminal():
+    """What options mean has room beside their names: no word is cut."""
+    for command in ("check", "score", "compare", "place"):
+        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80"}).output
+        assert "…" not in shown
+        assert "--no-" not in shown

@@ -106,4 +106,4 @@ def test_participants_are_those_whose_rows_are_there():
     table = Triplets(rows, participant=["Ida", "Bo", "Bo"], answer=[0, 1, 2])
     assert repr(table[:1]) == "Triplets(1 rows, 3 items, 1 answers, 1 participants)"
     assert table[:1].summarise().n_participants == 1
-    assert "participants                1  rows each 2" in str(table[1:].summarise())
+    assert "participants                1  with 2 triplets each" in str(table[1:].summarise())

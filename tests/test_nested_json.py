@@ -35,7 +35,7 @@ def read(folder, data):
         ({"study": COLUMNS}, ["the data are read from 'study'"]),
         (
             {**COLUMNS, "events": [{"time": 1}]},
-            ["not read, since they are no lists of 3 rows: events"],
+            ["not read, since they are not lists of 3 rows: events"],
         ),
         ([{"trial": row} for row in ROWS], []),
         ({k: {str(i): row[k] for i, row in enumerate(ROWS)} for k in ROWS[0]}, []),

@@ -51,7 +51,10 @@ def full_report():
             for k in range(25)
         ],
         "history": [3.0, np.nan, 1.5, 1.4],
-        "summary": [("rows", "5,000", ""), ("consistency", "85.0%", "two answers agree")],
+        "summary": [
+            ("rows", "5,000", ""),
+            ("consistency", "85.0%", "pairs of answers to one question agree"),
+        ],
         "problems": [("warning", "Item 4 is in no row.", "Ask about it."), ("note", "Fine.", "")],
         "facts": {"command": "ordinate fit a.csv", "seed": 0},
         "held_out": {"accuracy": 0.831, "n_triplets": 1234, "at best": "85%"},
@@ -65,7 +68,12 @@ def test_everything_given_is_shown(show):
     for part in [
         *("Thirty <things>", "83.1%", "1,234", "at best 85%", "30", "1 of them without a place"),
         *("Accuracy per item", "Accuracy per participant", "P0", "Convergence", "3 iterations"),
-        *("Item 4 is in no row.", "Ask about it.", "two answers agree", "ordinate fit a.csv"),
+        *(
+            "Item 4 is in no row.",
+            "Ask about it.",
+            "pairs of answers to one question agree",
+            "ordinate fit a.csv",
+        ),
     ]:
         assert part in text
     assert page.js("document.title") == "Thirty <things>"

@@ -23,7 +23,7 @@ def test_a_small_table_counted_by_hand():
     assert (summary.n_answers, summary.n_participants) == (4, 2)
     assert summary.rows_per_participant == (2, 2, 3)
     text = " ".join(str(summary).split())
-    assert "answers 4 participants 2 rows each 2 to 3" in text
+    assert "answers 4 participants 2 with 2 to 3 triplets each" in text
     assert "ids [3, 7, 8]" in text
     assert "parts cannot be placed" in text
     json.dumps(summary.as_dict())

@@ -90,7 +90,7 @@ def plan_study(
         Number of items n and of dimensions d.
     pilot : estimator, optional
         Fitted to answers of the same kind; people are then taken to answer as they did there. If
-        none is given, as people who compare distances and toss up one answer in twenty (power 1/2,
+        none is given, as people who compare distances and guess one answer in twenty (power 1/2,
         slope 4, on a map with a mean squared distance of 9).
     random_state : int, Generator or None
 

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import re
 import shlex
 import signal
 import sys
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ordinate.files.readers import ReadError
 
 OFTEN = 10  # seconds between lines that say what is being done
+MANY = 10  # lines that differ in numbers alone; further ones are not told too often either
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
 
 File = Annotated[
@@ -286,6 +288,7 @@ class Stages:
         self._quiet = quiet
         self._name = ""
         self._began = self._noted = time.perf_counter()
+        self._alike: tuple[str, int] = "", 0  # the last line without its numbers, and how often
 
     def begin(self, name: str) -> None:
         """End the stage at hand and begin the next."""
@@ -315,7 +318,12 @@ class Stages:
         """Take note of stages and steps to come; lines do not count them."""
 
     def _show(self, text: str) -> None:
-        if text:
+        if not text:
+            return
+        alike, now = re.sub(r"\d", "", text), time.perf_counter()
+        self._alike = alike, 1 + self._alike[1] * (alike == self._alike[0])
+        if self._alike[1] <= MANY or now - self._noted >= OFTEN:
+            self._noted = now
             say(f"{text} ...", self._quiet)
 
 

@@ -186,14 +186,14 @@ def _next(
     if new is not None:
         return questions, [*labels, *choosing["new"]]
     unsure = uncertainty(*places_of(model))
-    shell.say(f"places are uncertain by {unsure:.2f} times the size of the map", quiet)
+    shell.say(f"places are uncertain by {unsure:.0%} of the map's size", quiet)
     doubt = getattr(model, "covariance_doubt_", None)
     if doubt is not None:
         shell.say(f"note: how uncertain is itself not to be trusted: {doubt}", quiet)
     if not about and unsure > UNKNOWN:
         shell.say(
-            f"note: that is more than {UNKNOWN}, so that chance chooses better than the map: all "
-            "questions are drawn at random",
+            f"note: that is more than {UNKNOWN:.0%}, so that chance chooses better than the map: "
+            "all questions are drawn at random",
             quiet,
         )
     return questions, labels
@@ -261,7 +261,7 @@ def plan(
     """Tell how many answers a map needs, and what more of them would buy.
 
     Studies are simulated with people who answer as in the pilot; without one, with people
-    who compare distances and toss up one answer in twenty.
+    who compare distances and guess one answer in twenty.
     The error is the distance of the map from the truth, after the best alignment and scaling, over
     the size of the truth.
 
@@ -311,8 +311,8 @@ def plan(
     people = (
         f"people answer as in {pilot}"
         if pilot
-        else "no --pilot tells how people answer: those taken compare distances and toss up one "
-        "answer in twenty"
+        else "without --pilot it is not known how people answer: the simulated ones compare "
+        "distances, and guess one answer in twenty"
     )
     shell.say(f"note: {people}")
     shell.answer(_planned(found, error, wanted))
@@ -334,7 +334,7 @@ def _planned(plan: "Plan", error: float, wanted: int | None) -> str:
     half = (
         f"half as many one of {plan.error_of(wanted / 2):.2g}"
         if wanted / 2 >= plan.answers[0]
-        else "half as many are fewer than were simulated"
+        else "half as many were not simulated"
     )
     d = plan.n_components
     return (

@@ -91,8 +91,8 @@ def compare(
         return
     shell.answer(f"{told.sentence}.")
     shell.answer(
-        f"relative Procrustes error {found.error:.1%}, without scale {found.rigid_error:.1%}; the "
-        f"second map was stretched by {found.factor:.3g}"
+        f"relative Procrustes error {found.error:.1%}, the second map multiplied by "
+        f"{found.factor:.3g}; without that {found.rigid_error:.1%}"
     )
     shell.answer(f"{folder}/: {', '.join(FILES)}")
 

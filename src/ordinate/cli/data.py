@@ -29,9 +29,7 @@ class ReadingOptions(NamedTuple):
     ] = "auto"
     columns: Annotated[
         str | None,
-        typer.Option(
-            help="Columns by role, some or all, as in `anchor=head,near=winner,far=loser`."
-        ),
+        typer.Option(help="Columns by role, some or all, as in `anchor=head,far=loser`."),
     ] = None
     first_id: Annotated[
         int | None, typer.Option(help="Integer ids count from this number: 0 or 1.", min=0)
@@ -66,7 +64,8 @@ class ReadingOptions(NamedTuple):
     merge_labels: Annotated[
         bool,
         typer.Option(
-            help="Labels that differ only by case, blanks or invisible characters are one item."
+            "--merge-labels",
+            help="Labels that differ only by case, blanks or invisible characters are one item.",
         ),
     ] = False
     table: Annotated[
@@ -302,7 +301,7 @@ def simulate(
         float | None, typer.Option(help="For --noise power: how clear answers are.")
     ] = None,
     lapse: Annotated[
-        float | None, typer.Option(help="For --noise power: share of answers that are tossed up.")
+        float | None, typer.Option(help="For --noise power: share of answers that are guesses.")
     ] = None,
     distribution: Annotated[str, typer.Option(help="normal or uniform points.")] = "normal",
     points: Annotated[

@@ -48,9 +48,7 @@ def plot(
     check_ending(path)
     drawing = looks.drawing()
     found = _read(embedding)
-    covariance = None
-    if looks.ellipses is not False:
-        covariance = _covariance(embedding, found, bool(looks.ellipses), quiet)
+    covariance, doubt = _covariance(embedding, found, looks.ellipses, quiet)
     appearance = find_appearance(found.labels, looks, found.columns, quiet)
     with shell.warnings_as_notes(quiet):
         figure = plot_map(
@@ -64,6 +62,7 @@ def plot(
             caption=caption,
             width=float(width) if width.replace(".", "", 1).isdigit() else width,
             covariance=covariance,
+            doubt=doubt,
             **drawing,
         )
     save(figure, path)
@@ -110,8 +109,7 @@ def score(
     unknown = [str(label) for label in triplets.items[rows < 0]]
     if not known.any():
         raise shell.CommandError(
-            f"no answer in {file} is about items of {embedding} alone; not on the map: "
-            f"{some(unknown)}",
+            f"every answer in {file} names an item that is not in {embedding}: {some(unknown)}",
             shell.UNREADABLE,
         )
     drawn = drawn_at_random(triplets)
@@ -174,8 +172,8 @@ def _tell_score(record: dict[str, Any]) -> None:
     if record["log_likelihood"] is not None:
         shell.answer(
             f"log-likelihood {record['log_likelihood']:.4f} per triplet; expected calibration "
-            f"error {record['calibration_error']:.1%}: probabilities differ by so much from the "
-            "shares that came true"
+            f"error {record['calibration_error']:.1%}, the mean difference between probabilities "
+            "and the shares that came true"
         )
     if record["three_way"]:
         shell.answer(f"answers: {three_way_in_words(record)}")
@@ -262,14 +260,19 @@ def export(
     shell.say(f"{output}", quiet)
 
 
-def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any:
-    """Return how sure the model beside a map is of each item's place; None if it is not known."""
+def _covariance(
+    embedding: Path, found: Any, ellipses: bool | None, quiet: bool
+) -> tuple[Any, str | None]:
+    """Return the covariances to draw, of the model beside a map, and why they may be wrong."""
     import warnings
 
     from ordinate.estimators.saving import MODEL, load
     from ordinate.figures.error_marks import doubt_of
     from ordinate.files.maps import MAPS
 
+    if ellipses is False:
+        return None, None
+    required, doubt = bool(ellipses), None
     try:
         if embedding.name not in MAPS or not (embedding.parent / MODEL).exists():
             raise ValueError(f"there is no {MODEL} of {embedding.name} beside it, as fit leaves it")
@@ -292,8 +295,8 @@ def _covariance(embedding: Path, found: Any, required: bool, quiet: bool) -> Any
             raise shell.CommandError(f"--ellipses: {shell.told(error)}", shell.UNREADABLE) from None
         if isinstance(error, ValueError) and (embedding.parent / "covariance.npy").exists():
             shell.say(f"note: no ellipses are drawn: {shell.told(error)}", quiet)
-        return None
-    return covariance
+        return None, doubt
+    return covariance, doubt
 
 
 def _belongs(covariance: Any, found: Any) -> bool:

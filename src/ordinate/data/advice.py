@@ -67,7 +67,7 @@ def problems(
     error: the items fall into 2 parts that share no row
     warning: 2 answers about 6 items are few: a map in 2 dimensions needs about 31
     warning: 6 items are in fewer than 3 rows: 0, 1, 2, 3, 4 and 1 more
-    note: 0 pairs of answers to the same question are too few to tell whether people agree ...
+    note: no question was asked twice, so it cannot be told whether people agree ...
     """
     summary = triplets.summarise()
     asked = triplets._asked
@@ -154,7 +154,10 @@ def _repeats(triplets: Triplets, summary: Summary, asked: Asked) -> Iterator[Pro
         yield Problem(
             "note",
             f"{found.n_pairs:,} pairs of answers to the same question are too few to tell whether "
-            "people agree more often than by chance",
+            "people agree more often than by chance"
+            if found.n_pairs
+            else "no question was asked twice, so it cannot be told whether people agree more "
+            "often than by chance",
             "repeat some questions; the held-out accuracy of a map tells more",
         )
         return
@@ -281,8 +284,9 @@ def _design(summary: Summary) -> Iterator[Problem]:
     if summary.n_answers is not None and summary.n_answers < summary.n_rows:
         yield Problem(
             "note",
-            f"{counted(summary.n_answers, 'answer gives', 'answers give')} {summary.n_rows:,} rows",
-            "splits keep the rows of an answer together; do not split by row",
+            f"{counted(summary.n_answers, 'answer gives', 'answers give')} {summary.n_rows:,} "
+            "triplets",
+            "splits keep the triplets of an answer together; do not split by row",
         )
     _, median, largest = summary.rows_per_anchor
     if largest > UNBALANCED * median:

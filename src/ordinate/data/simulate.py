@@ -41,7 +41,7 @@ class Power:
     slope : float
         Above 0: how clear answers are.
     lapse : float
-        From 0 to below 1: the share of answers that are tossed up, whatever the distances.
+        From 0 to below 1: the share of answers that are guesses, whatever the distances.
 
     Examples
     --------

@@ -87,23 +87,23 @@ class Summary:
         """Return name, value and note of each line, for tables."""
         unused = f"  ids {self.unused}{' ...' if self.n_unused > 10 else ''}"
         lines = [
-            ("rows", f"{self.n_rows:,}", ""),
+            ("triplets", f"{self.n_rows:,}", ""),
             ("items", f"{self.n_items:,}", ""),
-            ("items in no row", f"{self.n_unused:,}", unused if self.n_unused else ""),
+            ("items in no triplet", f"{self.n_unused:,}", unused if self.n_unused else ""),
             ("anchors", f"{self.n_anchors:,}", _each(self.rows_per_anchor)),
             ("questions", f"{self.n_questions:,}", ""),
-            ("duplicate rows", f"{self.n_duplicates:,}", ""),
+            ("duplicates", f"{self.n_duplicates:,}", "  triplets that say what another says"),
         ]
         if self.consistency is None or self.contradicted_share is None:
             lines.append(("consistency", "unknown", "  no question was asked twice"))
         else:
             share = f"  {self.contradicted_share:.1%} of the questions asked more than once"
-            pairs = f"  two answers agree, from {self.n_agreement_pairs:,} pairs of answers"
+            pairs = f"  of {self.n_agreement_pairs:,} pairs of answers to one question agree"
             lines.append(("contradicted", f"{self.n_contradicted:,}", share))
             lines.append(("consistency", f"{self.consistency:.1%}", pairs))
         if self.ceiling is not None:
-            least = f"a perfect one {self.consistency:.1%} or more"
-            note = f"  a map is right at most so often, {least}"
+            least = f"a perfect one is right in {self.consistency:.1%} or more"
+            note = f"  no map is right more often; {least}"
             lines.append(("ceiling", f"{self.ceiling:.1%}", note))
         note = "  parts cannot be placed relative to each other" if self.n_parts > 1 else ""
         lines.append(("connected parts", f"{self.n_parts:,}", note))
@@ -113,7 +113,7 @@ class Summary:
             each = _each(self.rows_per_participant)
             lines.append(("participants", f"{self.n_participants:,}", each))
         if self.looks_one_based:
-            lines.append(("ids look 1-based", "yes", "  item 0 is in no row: subtract 1?"))
+            lines.append(("ids look 1-based", "yes", "  item 0 is in no triplet: subtract 1?"))
         return lines
 
 
@@ -131,7 +131,7 @@ class Brief(NamedTuple):
     def lines(self) -> list[tuple[str, str, str]]:
         """Return name, value and note of each line, for tables."""
         return [
-            ("rows", f"{self.n_rows:,}", "  streamed from the file"),
+            ("triplets", f"{self.n_rows:,}", "  streamed from the file"),
             ("items", f"{self.n_items:,}", ""),
         ]
 
@@ -316,7 +316,9 @@ def _n_parts(rows: np.ndarray, n_items: int, n_parts: int) -> int:
 
 def _each(spread: tuple[int, int, int]) -> str:
     low, middle, high = spread
-    return f"  rows each {low:,} to {high:,}, median {middle:,}"
+    if low == high:
+        return f"  with {low:,} triplets each"
+    return f"  with {low:,} to {high:,} triplets each, median {middle:,}"
 
 
 def _spread(counts: np.ndarray) -> tuple[int, int, int]:

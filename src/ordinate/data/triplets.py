@@ -351,7 +351,7 @@ class Triplets:
         Examples
         --------
         >>> print(Triplets([[0, 1, 2], [0, 2, 1], [1, 0, 2]]).summarise())  # doctest: +ELLIPSIS
-        rows                        3
+        triplets                    3
         items                       3
         ...
         """

@@ -325,8 +325,12 @@ class Embedder(UncertainMap, ScikitEstimator):
         if missing.any():
             points = np.where(missing[:, None], np.nan, points)
             warnings.warn(
-                f"{counted(missing.sum(), 'item is', 'items are')} in no triplet, without a place "
-                f"(NaN) on the map: {some(self.items_[missing])}",
+                counted(
+                    missing.sum(),
+                    "item is in no triplet and has",
+                    "items are in no triplet and have",
+                )
+                + f" no place (NaN) in the map: {some(self.items_[missing])}",
                 UserWarning,
                 stacklevel=3,
             )

@@ -36,7 +36,8 @@ class IndividualDifferences(NamedTuple):
         By how much axes of their own raise the log-likelihood of an unseen answer above that of
         a clarity of their own, one number for all axes; and its standard error.
     clarity_gain, clarity_error : float
-        The same of a clarity of their own, above nothing of their own.
+        The same of a clarity of their own, above nothing of their own. Both numbers are 0 where
+        unseen answers are predicted best without any difference.
     """
 
     participant: np.ndarray
@@ -71,9 +72,11 @@ def individual_differences(
     """Fit a common map whose axes each participant stretches, and test whether that helps.
 
     The squared distance of two items for participant p is ``sum_k w_pk (x_ik - x_jk)^2``. Weights
-    are drawn to 1, the more so the fewer answers a participant gave. Someone whose answers are
-    clear has large weights on all axes: what is tested is whether weights that differ between axes
-    predict unseen answers better than one number for all axes, paired by answer.
+    are drawn to 1, the more so the fewer answers a participant gave. How strongly they are drawn,
+    unseen answers choose, and may choose that all weights are 1: so where people do not differ, or
+    answers are too few to tell, nothing is lost. Someone whose answers are clear has large weights
+    on all axes: what is tested is whether weights that differ between axes predict unseen answers
+    better than one number for all axes, paired by answer.
 
     Parameters
     ----------

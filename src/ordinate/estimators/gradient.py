@@ -256,7 +256,7 @@ class PowerEmbedding(LikelihoodEmbedder, GradientEmbedder):
     slope : float
         How clear answers are. At power 1 it is the map's scale by another name.
     lapse : float
-        From 0 to below 1: the share of answers that are tossed up, whatever the distances.
+        From 0 to below 1: the share of answers that are guesses, whatever the distances.
     init and all others
         As for :class:`STE`, and so are the attributes.
     """

@@ -41,12 +41,14 @@ class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
         return scale**2 * on_host(covariances(independent, points, loss, ridge, shrunken))
 
     def _doubt(self, covariance: np.ndarray) -> str | None:
-        if isinstance(self._data, Triplets):
-            n_answers = self._data._weights.mean() * len(distinct(self._data.groups()))
+        data = self._data
+        if isinstance(data, Triplets):
+            votes = 1.0 if data.weight is None else float(data.weight.mean())
+            n_answers = len(data) if data.answer is None else len(distinct(data.answer))
         else:
-            votes = store_of(self._data, self.backend).total / len(self._data)
-            n_answers = votes * self._data.n_answers
-        each = float(n_answers) / np.isfinite(self.embedding_).sum()
+            votes = store_of(data, self.backend).total / len(data)
+            n_answers = data.n_answers
+        each = float(votes * n_answers) / np.isfinite(self.embedding_).sum()
         if each < ENOUGH:
             return (
                 f"there are {each:.1f} answers per item and dimension, and ellipses were found to "

@@ -285,8 +285,12 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
         if unseen.any():
             self.embedding_[unseen] = np.nan
             warnings.warn(
-                f"{counted(unseen.sum(), 'item was', 'items were')} never compared by distance to "
-                f"a landmark, without a place (NaN) on the map: {some(self.items_[unseen])}",
+                counted(
+                    unseen.sum(),
+                    "item was never compared by its distance to a landmark and has",
+                    "items were never compared by their distance to a landmark and have",
+                )
+                + f" no place (NaN) in the map: {some(self.items_[unseen])}",
                 UserWarning,
                 stacklevel=3,
             )

@@ -116,10 +116,12 @@ class Groups(NamedTuple):
             return f"Whether the groups differ cannot be told: {why}"
         p = p_in_words(self.p_value)
         unseen = "unseen answers" if self.by == "answer" else "answers of unseen participants"
-        use = "better" if self.over_common.beyond_chance else "no better"
+        helps = self.over_common.beyond_chance
+        # A reader of the first half may take the second for a contradiction.
+        why = ", which are of fewer answers," if self.differ and not helps else ""
         used = (
-            f"own maps predict {unseen} {use} than the common map does ({self.over_common} in "
-            "log-likelihood per triplet)"
+            f"own maps{why} predict {unseen} {'better' if helps else 'no better'} than the common "
+            f"map does ({self.over_common} in log-likelihood per triplet)"
         )
         if not self.differ:
             return f"The groups do not differ beyond chance ({p}); {used}"

@@ -24,7 +24,7 @@ def in_words(scene: Scene, caption: str, left_out: LeftOut, each: str = "") -> s
     for what, count, total in zip(kinds, left_out, all_of(scene), strict=True):
         if count:
             missing.append(f"{upto}{count:,} of {total:,} {what}{each} (no room)")
-    means = meaning(scene.covariance, scene.ellipses_hold)
+    means = meaning(scene.covariance, scene.ellipses_hold, scene.doubt)
     note = f"Not shown: {', '.join(missing)}." if missing else ""
     return " ".join(part for part in (caption, means, note) if part)
 

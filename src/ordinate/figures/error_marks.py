@@ -22,7 +22,12 @@ REACH = float(np.sqrt(chdtri(2, 1 - LEVEL)))  # and from the centre of an ellips
 
 def helpful(n: int, d: int, source: Any) -> bool:
     """Whether ellipses help to read a map of so many items and dimensions, and can be trusted."""
-    return n <= MOST and d <= MOST_DIMENSIONS and doubt_of(source) is None
+    return are_few(n, d) and doubt_of(source) is None
+
+
+def are_few(n: int, d: int) -> bool:
+    """Whether a map has few enough items and dimensions for ellipses that were not asked for."""
+    return n <= MOST and d <= MOST_DIMENSIONS
 
 
 def doubt_of(source: Any) -> str | None:
@@ -95,11 +100,14 @@ def marks(covariance: np.ndarray | None) -> str:
     return "bars" if covariance is not None and covariance.shape[1] == 1 else "ellipses"
 
 
-def meaning(covariance: np.ndarray | None, hold: str = TRUE_PLACES) -> str:
+def meaning(
+    covariance: np.ndarray | None, hold: str = TRUE_PLACES, doubt: str | None = None
+) -> str:
     """Say what the marks are, for a caption; nothing where there are none."""
     if covariance is None:
         return ""
-    return f"{marks(covariance).capitalize()} hold {hold}, each with {LEVEL:.0%} confidence."
+    told = f"{marks(covariance).capitalize()} hold {hold}, each with {LEVEL:.0%} confidence."
+    return told if doubt is None else f"{told} That is not to be trusted: {doubt}."
 
 
 def fill_of(points: np.ndarray, covariance: np.ndarray) -> float:

@@ -40,6 +40,7 @@ class Scene:
     keep_white: bool = False
     covariance: np.ndarray | None = None  # (n, d, d), where ellipses are drawn
     ellipses_hold: str = TRUE_PLACES
+    doubt: str | None = None  # why they are not to be trusted
     around: np.ndarray | None = None  # (k, d), further places that panels have room for
     not_shown: list[str] = field(default_factory=list)
     thumbnails: dict[tuple[int, int], Any] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from ordinate._base.messages import Message, Option, some
 from ordinate.figures.captions import all_of, in_words, wrap
 from ordinate.figures.colour_keys import colour_bar, legend
 from ordinate.figures.drawing import Column, check_map, match_images, read_column
-from ordinate.figures.error_marks import TRUE_PLACES, find_covariance
+from ordinate.figures.error_marks import TRUE_PLACES, are_few, doubt_of, find_covariance
 from ordinate.figures.figure_files import save
 from ordinate.figures.fonts import families_for, no_glyph_warnings, printable
 from ordinate.figures.line_panel import draw_line, line_of
@@ -61,6 +61,7 @@ def plot_map(
     ellipses: bool | None = None,
     covariance: Any = None,
     ellipses_hold: str = TRUE_PLACES,
+    doubt: str | None = None,
 ) -> "Figure":
     """Draw a map of items.
 
@@ -110,6 +111,8 @@ def plot_map(
         covariance is NaN have no ellipse.
     ellipses_hold : str
         What is in the ellipses with 95 % confidence, for the caption.
+    doubt : str, optional
+        Why ellipses are not to be trusted, for the caption; by default what the model says.
 
     Returns
     -------
@@ -133,6 +136,9 @@ def plot_map(
     X, own, placed = check_map(points, labels)
     check_drawing(show_labels, image_size, image_alpha)
     C = find_covariance(points, covariance, X.shape, ellipses)
+    if C is not None or (ellipses is None and are_few(*X.shape)):
+        doubt = doubt or doubt_of(points)
+    doubted = ["how sure places are (not to be trusted)"] if doubt and C is None else []
     rows, wide = np.flatnonzero(placed), millimetres(width)
     here = None if own is None else [own[row] for row in rows]
     named = None if own is None else display_names(own, names)[0]
@@ -152,7 +158,8 @@ def plot_map(
         keep_white=keep_white,
         covariance=None if C is None else C[rows],
         ellipses_hold=ellipses_hold,
-        not_shown=_not_shown(X, placed) + not_chosen,
+        doubt=doubt,
+        not_shown=_not_shown(X, placed) + not_chosen + doubted,
     )
     below, above = printable(caption or ""), printable(title or "")
     style = {"font.family": _families(shown, [below, above]), "text.usetex": False}

@@ -151,8 +151,8 @@ def _column_of_labels(path: str | os.PathLike) -> list[str]:
     rows = given.named() if named or not given.undecided else given.bare()
     if not named and rows.data.num_columns > 1:
         raise ReadError(
-            f"{rows.path}: no column is called {', '.join(NAMED)}: rename the one that "
-            "holds the labels"
+            f"{rows.path}: no column is called {', '.join(NAMED)}: call the one that holds the "
+            "labels 'label', in a first line that names the columns"
         )
     return [str(word) for word in rows.words(rows.data.column(named[0] if named else 0))]
 

@@ -98,7 +98,9 @@ def _columns(shown: str, columns: dict) -> Table:
     table = typed(shown, pa.table({name: column_of(value) for name, value in rows.items()}))
     if len(rows) < len(columns):
         others = [name for name in columns if name not in rows]
-        table.notes.append(f"not read, since they are no lists of {longest:,} rows: {some(others)}")
+        table.notes.append(
+            f"not read, since they are not lists of {longest:,} rows: {some(others)}"
+        )
     return table
 
 
