@@ -215,7 +215,7 @@ def test_an_uncertain_map_asks_at_random():
 
 def test_items_without_a_place_are_not_asked_about():
     rows = sample_triplets(3 * sample_points(10, random_state=0), 300, random_state=0).rows
-    with pytest.warns(UserWarning, match="without a place"):
+    with pytest.warns(UserWarning, match="no place"):
         model = STE(random_state=0).fit(Triplets(rows, n_items=12))
     asked = asking.choose_questions(model, 100, random_state=0)
     assert asked.rows.max() < 10

@@ -477,7 +477,7 @@ def test_no_new_item_is_no_error(study):
 def test_items_of_the_fit_without_a_place_are_new():
     points = sample_points(20, 2, random_state=0)
     rows = sample_triplets(points, 4000, random_state=1).rows
-    with pytest.warns(UserWarning, match="without a place"):
+    with pytest.warns(UserWarning, match="no place"):
         model = STE(n_items=21, random_state=0).fit(rows)
     new = np.where(rows == 3, 20, rows)[(rows == 3).any(axis=1)]
     assert model.place(new).items.tolist() == [20]
