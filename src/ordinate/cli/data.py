@@ -52,9 +52,9 @@ class ReadingOptions(NamedTuple):
     checks: Annotated[
         str | None, typer.Option(help="Values that mark check trials, as in `trial_type=catch`.")
     ] = None
-    keep_checks: Annotated[bool, typer.Option(help="Keep check trials that the file marks.")] = (
-        False
-    )
+    keep_checks: Annotated[
+        bool, typer.Option("--keep-checks", help="Keep check trials that the file marks.")
+    ] = False
     exclude_participants: Annotated[
         str | None, typer.Option(help="Participants to leave out, separated by commas.")
     ] = None
