@@ -1,4 +1,6 @@
-"""LOE from few answers: every fit says that its covariances are not to be trusted, everywhere."""
+"""Few answers: wherever covariances are used, it is said that they are not to be trusted."""
+
+import json
 
 import numpy as np
 import pytest
@@ -6,8 +8,18 @@ from commands import plain
 from test_error_marks import drawn
 from typer.testing import CliRunner
 
-from ordinate import LOE, html_report, load, plot_map, sample_points, sample_triplets
+from ordinate import (
+    LOE,
+    STE,
+    compare,
+    html_report,
+    load,
+    plot_map,
+    sample_points,
+    sample_triplets,
+)
 from ordinate.cli import app
+from ordinate.figures.comparing import plot_comparison
 
 
 def fitted(n, d, seed):
@@ -72,3 +84,23 @@ def test_commands_say_so(tmp_path, monkeypatch):
     assert "(not to be trusted)" in below(figures[-1])
     run("plot", "map", "-o", "y.png", "--ellipses")
     assert f"That is not to be trusted: {doubt}." in below(figures[-1])
+
+
+def test_a_comparison_of_doubtful_maps_says_so_wherever_it_is_told(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    points = 3 * sample_points(20, random_state=0)
+    for seed, name in ((1, "few"), (2, "many")):
+        n_rows = 250 if name == "few" else 8000
+        STE(random_state=0, regularization=0.1).fit(
+            sample_triplets(points, n_rows, random_state=seed)
+        ).save(name)
+    with pytest.warns(UserWarning, match="chance is not to be trusted: of the first map"):
+        found = compare("few", "many")
+    assert "of the first map, there are" in found.doubt
+    assert str(found.sentence).endswith(f"Chance is not to be trusted here: {found.doubt}")
+    assert found.doubt in below(plot_comparison(found))
+    CliRunner().invoke(app, ["compare", "few", "many", "-o", "out"])
+    assert json.loads((tmp_path / "out/compare.json").read_text())["doubt"] == found.doubt
+    assert "Chance is not to be trusted here" in (tmp_path / "out/report.html").read_text()
+    with pytest.warns(UserWarning, match="of the second map"):
+        assert "of the second map" in compare("many", "few").doubt

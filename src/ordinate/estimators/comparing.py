@@ -13,7 +13,7 @@ from ordinate._base.messages import Message, Option, message_of
 from ordinate.data.triplets import is_table
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.saving import MODEL, load
-from ordinate.evaluation.comparison import Comparison, Map, compare_maps
+from ordinate.evaluation.comparison import Comparison, Map, compare_maps, doubt_of
 from ordinate.evaluation.permutation import N_PERMUTATIONS, compare_answers
 from ordinate.files.inputs import as_triplets
 from ordinate.files.maps import DIMENSION, MAPS, map_in, read_map
@@ -182,12 +182,11 @@ def _warn_of_doubt(first: Map, second: Map) -> None:
     """Say which map's covariances are doubtful, where both have some, so that chance is told."""
     if first.covariance is None or second.covariance is None:
         return
-    for which, doubt in (("first", first.doubt), ("second", second.doubt)):
-        if doubt is not None:
-            told = Message(
-                f"what is said of chance is not to be trusted: of the {which} map, {doubt}. Give "
-                "the ",
-                Option("answers", ...),
-                " too: dealt anew, they tell exactly",
-            )
-            warnings.warn(UserWarning(told), stacklevel=3)
+    doubt = doubt_of(first, second)
+    if doubt is not None:
+        told = Message(
+            f"what is said of chance is not to be trusted: {doubt}. Give the ",
+            Option("answers", ...),
+            " too: dealt anew, they tell exactly",
+        )
+        warnings.warn(UserWarning(told), stacklevel=3)

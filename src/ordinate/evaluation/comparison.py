@@ -80,6 +80,8 @@ class Comparison(NamedTuple):
         How often answers were dealt anew, where answers tell.
     covariance : ndarray, shape (n, d, d), or None
         Of the gaps between two places, if nothing moved, where covariances tell.
+    doubt : str or None
+        Why these are not to be trusted, and what is said of chance with them.
     """
 
     items: np.ndarray
@@ -98,6 +100,7 @@ class Comparison(NamedTuple):
     only_second: list
     n_permutations: int | None = None
     covariance: np.ndarray | None = None
+    doubt: str | None = None
 
     def __repr__(self) -> str:
         return f"Comparison({counted(len(self.items), 'item')}: {self.sentence})"
@@ -131,16 +134,18 @@ class Comparison(NamedTuple):
                 f" that they were made from. They are {self.error:.1%} apart",
             )
         p = p_in_words(self.p_value)
+        doubt = "" if self.doubt is None else f". Chance is not to be trusted here: {self.doubt}"
         if not self.differ:
             return Message(
-                f"The maps do not differ beyond chance ({p}); they are {self.error:.1%} apart"
+                f"The maps do not differ beyond chance ({p}); they are {self.error:.1%} "
+                f"apart{doubt}"
             )
         moved, which = self.moved, "no single item stands out"
         if len(moved):
             others = f", and so did {some(moved[1:])}" if len(moved) > 1 else ""
             which = f"{some(moved[:1])} moved most{others}"
         return Message(
-            f"The maps differ beyond chance ({p}): {which}; they are {self.error:.1%} apart"
+            f"The maps differ beyond chance ({p}): {which}; they are {self.error:.1%} apart{doubt}"
         )
 
 
@@ -181,7 +186,15 @@ def compare_maps(first: Map, second: Map) -> Comparison:
     if first.covariance is None or second.covariance is None:
         return comparison
     both = first.covariance[own] + turn.T @ second.covariance[other] @ turn
+    comparison = comparison._replace(doubt=doubt_of(first, second))
     return _by_covariances(comparison, gap, both, weight)
+
+
+def doubt_of(first: Map, second: Map) -> str | None:
+    """Say which map's covariances are not to be trusted, and why."""
+    told = (("first", first.doubt), ("second", second.doubt))
+    doubts = [f"of the {which} map, {doubt}" for which, doubt in told if doubt is not None]
+    return "; ".join(doubts) or None
 
 
 def _shared(first: Map, second: Map) -> tuple[np.ndarray, np.ndarray, np.ndarray, list, list]:

@@ -48,6 +48,7 @@ def describe_comparison(found: Comparison, told: Told) -> dict[str, Any]:
         "p_value": found.p_value,
         "method": found.method,
         "n_permutations": found.n_permutations,
+        "doubt": found.doubt,
         "level": LEVEL,
         "relative_error": found.error,
         "relative_error_without_scale": found.rigid_error,
