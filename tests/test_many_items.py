@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -9,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 import ordinate
-from ordinate import LOE, STE, ondisk, sample_points, sample_triplets
+from ordinate import LOE, STE, Triplets, ondisk, plot_map, sample_points, sample_triplets
 from ordinate.cli import app
 from ordinate.estimators import loe
 from ordinate.files import maps
-from ordinate.files.maps import read_map, write_map
+from ordinate.files.maps import read_map, write_map, write_table
 from ordinate.study import run_folder
 
 N = 250
@@ -150,3 +151,25 @@ def test_scores_on_a_cluster_are_not_brought_for_a_map_of_many_items(tmp_path):
         model.save(tmp_path / "saved", force=True)
     assert (tmp_path / "saved" / "covariance.npy").exists()
     assert np.array_equal(ordinate.load(tmp_path / "saved").embedding_, model.embedding_)
+
+
+def test_some_of_many_items_are_drawn_as_they_should_look(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table("answers.csv", Triplets(TRIPLETS.rows, items=LABELS).to_arrow())
+    rows = [f"{label},{i % 2},name {i}" for i, label in enumerate(LABELS)]
+    Path("items.csv").write_text("\n".join(["label,kind,title", *rows]))
+    drawn = []
+
+    def spy(*arguments, **options):
+        drawn.append((arguments, options))
+        return plot_map(*arguments, **options)
+
+    monkeypatch.setattr(run_folder, "plot_map", spy)
+    looks = ("--items", "items.csv", "--colour", "kind", "--name", "title")
+    result = run("fit", "answers.csv", "-o", "map", "--method", "loe", "--folds", 0, *looks)
+    assert result.exit_code == 0, result.output
+    (((points, labels), options),) = drawn
+    assert len(points) == len(labels) == 84
+    assert options["names"] == [f"name {i}" for i in range(0, N, 3)]
+    assert options["colour"] == [i % 2 for i in range(0, N, 3)]
+    assert options["caption"].endswith("Shown: one item in 3.")

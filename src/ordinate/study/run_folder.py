@@ -47,17 +47,15 @@ def write_run(
     write_json(folder / "run.json", describe(analysis, story))
 
     def draw(appearance: Appearance) -> None:
-        if len(labels) > MANY:
-            save_both(_some_items(analysis, story, labels), folder / "embedding.png")
-            return
+        every = -(-len(labels) // MANY)  # all of them, as a rule
         figure = plot_map(
-            _shown(analysis.model),
-            labels,
-            names=appearance.names,
+            _shown(analysis.model) if every == 1 else analysis.model.embedding_[::every],
+            labels[::every],
+            names=None if appearance.names is None else appearance.names[::every],
             images=appearance.images,
-            colour=appearance.colour,
+            colour=None if appearance.colour is None else appearance.colour[::every],
             colour_name=appearance.colour_name,
-            caption=caption(analysis, story),
+            caption=caption(analysis, story) + f" Shown: one item in {every}." * (every > 1),
             **appearance.drawing,
         )
         save_both(figure, folder / "embedding.png")
@@ -153,16 +151,6 @@ def caption(analysis: Analysis, story: Story) -> str:
         return text
     warned = "" if held_out.verdict == BETTER else f": {held_out.verdict}"
     return f"{text} Held-out accuracy {held_out}{warned}."
-
-
-def _some_items(analysis: Analysis, story: Story, labels: list[str]) -> Any:
-    """Draw every so many of items that are too many for a figure."""
-    every = -(-len(labels) // MANY)
-    return plot_map(
-        analysis.model.embedding_[::every],
-        labels[::every],
-        caption=f"{caption(analysis, story)} Shown: one item in {every}.",
-    )
 
 
 def _shown(model: Any) -> Any:
