@@ -71,7 +71,8 @@ def proposals(table: Table, layouts: Iterable[Layout]) -> list[Remedy]:
 def may_hold(table: Table, places: list[int], layout: str) -> bool:
     """Tell whether three columns vary, as items do, and the last one fits as an answer."""
     cells: Cells = {place: words(table, place) for place in places}
-    if not any(map(all, zip(*(cells[place] for place in places[:3]), strict=True))):
+    asked = list(zip(*(cells[place] for place in places[:3]), strict=True))
+    if asked and not any(map(all, asked)):
         return False  # where one names an item, another is empty: they hold no question together
     many = table.together("rows", len(table.rows), add, lambda n: n > ENOUGH)
     if many and any(len({*cells[place]} - {""}) < 2 for place in places[:3]):
