@@ -221,7 +221,7 @@ EXPERIMENT = Experiment(
     draw,
     judge,
     passes=lambda cell: 1.0 * PASSES * n_log_n(cell["n"], C),
-    triplets=lambda cell: 2.0 * n_log_n(cell["n"], C),
+    triplets=lambda cell: 4.0 * n_log_n(cell["n"], C),
     table=results,
     on_device=True,
 )

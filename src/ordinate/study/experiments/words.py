@@ -224,7 +224,7 @@ EXPERIMENT = Experiment(
     draw,
     judge,
     passes=lambda cell: READ[cell["method"]] * cell["d"] / 2 * n_log_n(cell["n"], C),
-    triplets=lambda cell: 2.0 * n_log_n(cell["n"], C),
+    triplets=lambda cell: 3.0 * n_log_n(cell["n"], C),
     needs_data="vectors of words",
     table=results,
     on_device=True,
