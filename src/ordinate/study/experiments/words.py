@@ -44,7 +44,14 @@ C, CLEAR = 50, 12.0  # the budget's factor; answers are this clear, about a fift
 SHOWN, FIRST = 200, 100  # words on the drawn map; the most frequent are little words
 ENOUGH = 50  # known words for a map of them; fewer in files of other languages
 BOUND = "SVD of the vectors"
-READ = {"LOE": 4, "LOE, finished": 30, "STE": 30, BOUND: 1}  # how often answers are read, about
+READ = {  # how often answers are read, about
+    "LOE": 4,
+    "LOE, finished": 30,
+    "STE": 30,
+    "LOE, finished to the end": 200,
+    "STE, to the end": 200,
+    BOUND: 1,
+}
 
 
 def cells(scale: str) -> list[Cell]:
@@ -104,6 +111,8 @@ def measure(cell: Cell, data: Path | None) -> list[Row]:
         "LOE": LOE(d, device=device),
         "LOE, finished": STE(d, device=device, init="loe", max_iter=STEPS),
         "STE": STE(d, device=device, init="spectral", max_iter=STEPS, random_state=seed),
+        "LOE, finished to the end": STE(d, device=device, init="loe"),
+        "STE, to the end": STE(d, device=device, init="spectral", random_state=seed),
         BOUND: lambda: TruncatedSVD(d, random_state=seed).fit_transform(asked.vectors),
     }
     ((row, found),) = maps_of({cell["method"]: makers[cell["method"]]}, asked.answers, d)
@@ -150,6 +159,8 @@ def draw(rows: list[Row]) -> "Figure":
     ):
         for name in READ:
             line = sorted((r["n"], r[value]) for r in ends if r["method"] == name and r["d"] == d)
+            if not line:  # left out by --only
+                continue
             panel.plot([n for n, _ in line], [v for _, v in line], "o-", ms=3.5, label=name)
         panel.set(xscale="log", xlabel=f"words, d = {d}", ylabel=label)
         panel.spines[["top", "right"]].set_visible(False)
