@@ -44,10 +44,10 @@ OWN_PAGE = ("words", "networks", "clothes")
 LARGEST = 300_000  # bytes of a figure that is not reduced to 256 colours
 ON_GPU = """## On a GPU
 
-The same answers on one NVIDIA H200 with 16 virtual cores, by the methods of `ordinate reproduce words
---scale paper --device cuda --data PATH`, called one after the other (Python 3.12.3, torch 2.11.0,
-NumPy 2.5.2, numba 0.68.0). "To the end" is STE until it converges, in at most 500 steps; the vectors
-were rounded to single precision; d = 50 was stopped before its last row.
+The same answers on one NVIDIA H200 with 16 virtual cores, by the methods of `ordinate reproduce
+words --scale paper --device cuda --data PATH`, called one after the other (Python 3.12.3, torch
+2.11.0, NumPy 2.5.2, numba 0.68.0). "To the end" is STE until it converges, in at most 500 steps;
+the vectors were rounded to single precision; d = 50 was stopped before its last row.
 
 | words | d | method | pairs in the wrong order | of the true ten neighbours | steps | seconds |
 |---|---|---|---|---|---|---|
@@ -81,9 +81,10 @@ were rounded to single precision; d = 50 was stopped before its last row.
 | 10,000 | 50 | STE | 23.4% | 31.5% | 20 | 15.1 |
 | 10,000 | 50 | LOE, finished to the end | 23.2% | 19.3% | 169 | 127.2 |
 
-In d = 10 and 20, LOE's own map has the fewest pairs in the wrong order. Steps after the twentieth put
-more in the wrong order everywhere but in d = 50 and after STE's own start of all words, where nothing changed by
-more than 0.1 %: answers about a few dozen landmarks say little about pairs of other words ([LOE](loe.md) has a trial)."""
+In d = 10 and 20, LOE's own map has the fewest pairs in the wrong order. Steps after the twentieth
+put more in the wrong order everywhere but in d = 50 and after STE's own start of all words, where
+nothing changed by more than 0.1 %: answers about a few dozen landmarks say little about pairs of
+other words ([LOE](loe.md) has a trial)."""
 REMARKS = {
     "warm-start": "LOE-STE drops the landmark triplets after the start, as in the paper, and so "
     "ends with the error of the rest of the budget; [all of them may stay](maps.md). Our spectral "
