@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from commands import plain
 from PIL import Image
 from typer.testing import CliRunner
@@ -364,9 +365,22 @@ def test_what_was_left_out_is_told(run, answers):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_examples(run, command):
-    output = run(command, "--help").output
-    assert f"ordinate {command}" in output
+def test_help_shows_names_of_options_and_examples_in_full(run, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(command, "--help").output
+    options = typer.main.get_command(app).commands[command].params
+    for option in options:
+        assert any(name in shown.split() for name in (*option.opts, f"{option.opts[0]},"))
+    assert "```" not in shown
+    examples = [line for line in shown.splitlines() if line.startswith(f"  ordinate {command}")]
+    assert examples
+
+
+@pytest.mark.parametrize("command", [["fit"], ["check"], ["convert", "-o", "all.csv"]])
+def test_several_files_at_once_are_refused_with_the_remedy(run, answers, command):
+    refused = run(*command, answers, answers, code=2)
+    assert "name the folder" in refused.stderr
+    assert os.listdir() == []
 
 
 def test_the_demo_draws_its_picture(run):

@@ -18,14 +18,14 @@ from ordinate.cli._imports import spare_imports
 app = typer.Typer(
     name="ordinate",
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,  # whose tables cut names of options in a terminal of 80 columns
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all went well, 2 wrong use, 3 input cannot be read, 4 output cannot be "
     "written, 130 interrupted, 1 anything else.",
 )
-app.command("fit")(fit.fit)
-app.command("check")(data.check)
+app.command("fit", cls=shell.OneAtATime)(fit.fit)
+app.command("check", cls=shell.OneAtATime)(data.check)
 app.command("plot")(maps.plot)
 app.command("score")(maps.score)
 app.command("compare")(compare.compare)
@@ -34,7 +34,7 @@ app.command("place")(place.place)
 app.command("ask")(ask.ask)
 app.command("plan")(ask.plan)
 app.command("simulate")(data.simulate)
-app.command("convert")(data.convert)
+app.command("convert", cls=shell.OneAtATime)(data.convert)
 app.command("methods")(about.methods)
 app.command("demo")(about.demo)
 app.command("reproduce")(reproduce.reproduce)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from ordinate._base.messages import Message, Option, counted, message_of, readable
 
@@ -126,9 +127,26 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             _fail(*_explain(error))
 
     functools.update_wrapper(run, function)
+    # A backspace marks lines that help must not join.
+    run.__doc__ = re.sub(r"```\n(.*?)\s*```", "\b\n\\1", run.__doc__ or "", flags=re.S)
     run.__signature__ = of_function.replace(parameters=list(options.values()))  # type: ignore[attr-defined]
     run.__annotations__ = {name: option.annotation for name, option in options.items()}
     return run
+
+
+class OneAtATime(TyperCommand):
+    """A command that says what to do with several files, of which it takes one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; what it holds beyond the command's own is refused."""
+        ctx.allow_extra_args = True
+        super().parse_args(ctx, args)
+        if ctx.args:
+            ctx.fail(
+                f"one thing too many: {shlex.join(ctx.args)}. Files of one study are read together "
+                "from a folder that holds nothing else: name the folder"
+            )
+        return ctx.args
 
 
 def _options_of(group: Any) -> list[Parameter]:

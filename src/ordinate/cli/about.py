@@ -38,7 +38,7 @@ def demo(
     seed: shell.Seed = 0,
     debug: shell.Debug = False,
 ) -> None:
-    """Map 1,797 handwritten digits from noisy comparisons alone, into a picture.
+    """Map 1,797 handwritten digits from noisy comparisons alone.
 
     ```
     ordinate demo

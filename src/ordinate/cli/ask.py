@@ -258,7 +258,7 @@ def plan(
     force: shell.Force = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Tell how many answers a map needs, and what more of them would buy.
+    """Tell how many answers a map needs, and what more would buy.
 
     Studies are simulated with people who answer as in the pilot; without one, with people
     who compare distances and guess one answer in twenty.

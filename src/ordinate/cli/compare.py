@@ -42,7 +42,7 @@ def compare(
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Tell how far two maps of the same items are apart, and whether that is more than chance.
+    """Tell how far two maps are apart, beside chance.
 
     Items are matched by label. The second map is laid onto the first: moved, turned, mirrored and
     stretched. What is left is held against how unsure both maps are, by the covariances saved with

@@ -141,12 +141,13 @@ def check(
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Report what a file holds, and every problem with its remedy, the worst first.
+    """Report what a file holds, and every problem with its remedy.
 
-    The layout is found from the columns; if several fit, you are asked. Layouts, and the roles
-    that --columns may name in them (the others are found; * stands for the number of a question
-    if a row holds several):
+    Problems are told the worst first. The layout is found from the columns; if several fit, you
+    are asked. Layouts, and the roles that --columns may name in them (the others are found; *
+    stands for the number of a question if a row holds several):
 
+    ```
     - plain: anchor, near, far
     - response: anchor, first, second, response, winner, farther
     - odd_one_out: first, second, third, odd
@@ -156,6 +157,7 @@ def check(
     - ranking: query, rank_1, rank_2
     - salmon, next, food100: as these programs and that data set name them
     - any layout: participant, response_time, check, timeout, weight, answer
+    ```
 
     ```
     ordinate check responses.csv
@@ -212,7 +214,7 @@ def convert(
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Turn any layout into plain triplets: anchor, near, far, and who answered what.
+    """Turn any layout into plain triplets: anchor, near, far.
 
     The ending of the output sets the format: .parquet, .csv, .tsv or .feather. The fast layout, for
     files larger than memory, is a folder of arrays or a .parquet file, with compact ids and

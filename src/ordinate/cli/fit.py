@@ -81,7 +81,7 @@ def fit(
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Read answers, check them, fit a map, and write coordinates, figures and a report.
+    """Fit a map, and write coordinates, figures and a report.
 
     The folder gets `embedding.csv` (label, coordinates, triplets and accuracy per item),
     `embedding.png` and `.svg`, `report.html` (interactive, opens offline), `run.json` (every

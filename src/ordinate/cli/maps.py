@@ -77,12 +77,13 @@ def score(
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Tell how many answers a map gets right, beside chance, and whether it was made from them.
+    """Tell how many answers a map gets right, beside chance.
 
-    Answers about items that are not on the map are left out and counted. The standard error
-    allows for rows of one answer depending on each other. Where the model beside the map, in
-    `model.json`, gives answers probabilities, it tells how likely the answers are, and by how
-    much those probabilities differ from the shares that came true.
+    It is told if the map was made from these answers. Those about items that are not on the map are
+    left out and counted. The standard error allows for rows of one answer depending on each other.
+    Where the model beside the map, in `model.json`, gives answers probabilities, it tells how
+    likely the answers are, and by how much those probabilities differ from the shares that came
+    true.
 
     ```
     ordinate score out/embedding.csv new-answers.csv
@@ -242,7 +243,7 @@ def export(
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Write the distances between all items as a CSV table, for R and other programs.
+    """Write the distances between all items as a CSV table.
 
     Labels are in the first row and the first column; distances of items without a place are NA. In
     R: `as.dist(as.matrix(read.csv("distances.csv", row.names = 1, check.names = FALSE)))`.

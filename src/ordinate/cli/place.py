@@ -47,12 +47,12 @@ def place(
     as_json: shell.AsJson = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Place items that a map does not have, from answers about them; the map stays as it is.
+    """Place items that a map does not have, from answers about them.
 
-    Items are matched by their labels. The folder gets `embedding.csv` (label, coordinates,
-    standard errors, triplets per item, whether the answers about it are weak), `embedding.png` and
-    `.svg` (the map in grey, new items marked) and `run.json`. With --append it holds the whole map
-    and its model, for `plot`, `score` and `place` again.
+    The map stays as it is, and items are matched by their labels. The folder gets `embedding.csv`
+    (label, coordinates, standard errors, triplets per item, whether the answers about it are weak),
+    `embedding.png` and `.svg` (the map in grey, new items marked) and `run.json`. With --append it
+    holds the whole map and its model, for `plot`, `score` and `place` again.
 
     ```
     ordinate place letters-map new-letters.csv

@@ -40,7 +40,7 @@ def reproduce(
     quiet: shell.Quiet = False,
     debug: shell.Debug = False,
 ) -> None:
-    """Reproduce an experiment of the paper: results, figure, and a page with a verdict.
+    """Reproduce an experiment: results, figure, and a verdict.
 
     ```
     ordinate reproduce list
