@@ -83,6 +83,13 @@ def test_folders_of_results_have_any_name(tmp_path, many):
     assert np.allclose(again.embedding_, model.embedding_)
 
 
+def test_two_maps_in_one_folder_are_not_chosen_between(tmp_path):
+    STE(random_state=0).fit(TRIPLETS).save(tmp_path / "both")
+    write_map(tmp_path / "both" / "embedding.csv", LABELS, POINTS, {})
+    with pytest.raises(ValueError, match="has two maps, embedding.csv and embedding.parquet"):
+        ordinate.load(tmp_path / "both")
+
+
 def test_models_of_many_items_are_saved_and_loaded(tmp_path):
     model = LOE().fit(TRIPLETS)
     model.save(tmp_path / "saved")

@@ -74,6 +74,8 @@ def map_name(n_items: int) -> str:
 def map_in(path: Path) -> Path:
     """Return the map in a folder of results, whatever that is called; any other path as it is."""
     inside = [path / name for name in MAPS if (path / name).exists()]
+    if len(inside) > 1:
+        raise ValueError(f"{path} has two maps, {MAP} and {PARTS}: name the one that is meant")
     if inside:
         return inside[0]
     return path / MAP if path.is_dir() and not _is_parts(path) else path
