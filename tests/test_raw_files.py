@@ -486,6 +486,32 @@ def test_the_columns_of_psychopy(tmp_path):
     assert named(read(write(tmp_path, text)).triplets) == ["x|y|z", "y|z|x"]
 
 
+PRACTICE = [
+    ("practice.thisN,trials.thisN\n{0,},{1,},{,0},{,1}", "--only practice.thisN="),
+    ("phase\n{practice},{practice},{main},{main}", "--checks phase=practice"),
+]
+
+
+@pytest.mark.parametrize(("marks", "remedy"), PRACTICE)
+def test_practice_is_used_and_told_with_what_leaves_it_out(tmp_path, marks, remedy):
+    names, cells = marks.split("\n")
+    ends = re.findall(r"{(.*?)}", cells)
+    rows = [
+        f"{row},{end}" for row, end in zip(("a,b,c", "b,c,a", "a,c,b", "c,a,b"), ends, strict=True)
+    ]
+    path = write(tmp_path, "\n".join([f"anchor,near,far,{names}", *rows]))
+    runner = CliRunner()
+    shown = runner.invoke(app, ["check", str(path)]).output
+    told = f"note: 2 rows that {names.split(',')[0]} marks as practice are used like any other"
+    assert f"{told}; {remedy} leaves them out" in shown
+    left = runner.invoke(
+        app, ["convert", str(path), *remedy.split(), "-o", str(tmp_path / "x.csv")]
+    )
+    assert "2 triplets in" in left.output
+    assert "marks as practice" not in left.output
+    assert named(read(tmp_path / "x.csv").triplets) == ["a|c|b", "c|a|b"]
+
+
 def test_pictures_of_one_name_in_two_folders_stay_apart(tmp_path):
     rows = [("a/1", "b/1", "a/2"), ("b/1", "a/2", "a/1")]
     lines = ["stimulus,left,right,response,trial_type,trial_index"]

@@ -6,12 +6,14 @@ import io
 from ordinate.cli import _shell as shell
 
 
-def pairs(option: str, text: str, example: str) -> list[tuple[str, str]]:
+def pairs(
+    option: str, text: str, example: str, *, may_be_empty: bool = False
+) -> list[tuple[str, str]]:
     """Read ``a=b,c=d``; what holds a comma stands in double quotes, as in ``"a=b, c",d=e``."""
     found = []
     for part in next(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), []):
-        left, _, right = (piece.strip() for piece in part.partition("="))
-        if not left or not right:
+        left, sign, right = (piece.strip() for piece in part.partition("="))
+        if not left or not (right or (sign and may_be_empty)):
             raise shell.CommandError(f"{option} {text!r}: write {example}", shell.WRONG_USE)
         found.append((left, right))
     return found
@@ -34,11 +36,12 @@ def response(text: str | None) -> str | dict[str, str] | None:
 
 
 def marks(option: str, text: str | None) -> dict[str, list[str]] | None:
-    """Read ``trial_type=catch``, several values of a column too."""
+    """Read ``trial_type=catch``, several values of a column too; none stands for empty cells."""
     if text is None:
         return None
     found: dict[str, list[str]] = {}
-    for column, value in pairs(option, text, "column=value pairs, as in trial_type=catch"):
+    example = "column=value pairs, as in trial_type=catch"
+    for column, value in pairs(option, text, example, may_be_empty=True):
         found.setdefault(column, []).append(value)
     return found
 

@@ -159,7 +159,7 @@ def read(
         answer is none of the items or codes, or in which an item has no name.
     only : mapping, optional
         The rows to read, where a file has others as well: for a column its value, or several, as
-        in ``{"task": "triplet"}``.
+        in ``{"task": "triplet"}``; ``""`` where it is empty.
     checks : mapping, optional
         What marks check trials, which are dropped: for a column a value, or several, as in
         ``{"sampleAlg": "check"}``. By default they are found where a column is named for them or

@@ -21,6 +21,8 @@ MARKS = {"check", "checks", "catch", "validation"}
 BESIDE = {"attention", "sanity", "vigilance", "trial", "trials", "question", "is", ""}
 # Where these are found beside it, validation is a part of the data and no check.
 SPLITS = {"train", "training", "test", "testing"}
+PRACTICE = {"practice", "practise", "warmup"}
+LOOP = re.compile(r"practi[cs]e.*\.thisN", re.IGNORECASE)  # PsychoPy's number of a trial in a loop
 MOST_WORDS, SAMPLE_ROWS = 50, 2000
 
 
@@ -46,7 +48,7 @@ def clean(table: Table, layout: Layout, options: Options) -> None:
 
 
 def _either(values: tuple[str, ...]) -> str:
-    return " or ".join(map(repr, values))
+    return " or ".join(repr(value) if value else "empty" for value in values)
 
 
 def _marked(table: Table, option: str, name: str, values: tuple[str, ...]) -> np.ndarray:
@@ -84,7 +86,9 @@ def _drop_checks(table: Table, layout: Layout) -> None:
         if place == flag:
             _drop_flagged(table, place, name)
         elif squeezed(name) not in used:
-            _drop_marked(table, place, name, _values(table, place))
+            values = _values(table, place)
+            _drop_marked(table, place, name, values)
+            _note_practice(table, place, name, values)
 
 
 def _drop_flagged(table: Table, place: int, name: str) -> None:
@@ -105,8 +109,12 @@ def _drop_flagged(table: Table, place: int, name: str) -> None:
         )
 
 
+def _words_of(value: str) -> set[str]:
+    return set(re.sub(r"\d+", "", normal(value)).split("_"))
+
+
 def _is_mark(value: str) -> bool:
-    words = set(re.sub(r"\d+", "", normal(value)).split("_"))
+    words = _words_of(value)
     return bool(words & MARKS) and words <= MARKS | BESIDE
 
 
@@ -125,6 +133,23 @@ def _drop_marked(table: Table, place: int, name: str, values: list[str]) -> None
         )
     else:
         _drop_where(table, place, name, checks)
+
+
+def _note_practice(table: Table, place: int, name: str, values: list[str]) -> None:
+    """Say that answers given for practice are used like any others, and what leaves them out."""
+    marks = [value for value in values if PRACTICE & _words_of(value)]
+    is_loop = LOOP.fullmatch(name) is not None
+    if not is_loop and not 0 < len(marks) < len(values) <= MOST_WORDS:
+        return
+    words = table.words(table.data.column(place))
+    found = [(Option("checks", {name: mark}), words == mark) for mark in marks]
+    if is_loop:
+        found = [(Option("only", {name: ""}), words != "")]
+    for option, mask in found:
+        n_rows = table.together("practice", int(mask.sum()), add)
+        if n_rows:
+            what = f"{counted(n_rows, 'row')} that {name} marks as practice are used like any other"
+            table.notes.append(Message(f"{what}; ", option, " leaves them out"))
 
 
 def _drop_where(table: Table, place: int, name: str, checks: tuple[str, ...]) -> None:
