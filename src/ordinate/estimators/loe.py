@@ -239,6 +239,7 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
         return isinstance(self._scores, ClusterScores) and len(self.embedding_) > MANY_ITEMS
 
     def _find_covariance(self, by: str) -> Covariance:
+        """Find it by scores; by the likelihood, where these cannot tell and it costs little."""
         few = isinstance(self._data, Triplets) and self._can_tell and self.n_triplets_used_ <= FEW
         if not few or not np.nanmax(np.abs(self.embedding_)) > ONE_PLACE:
             return super()._find_covariance(by)
@@ -261,8 +262,8 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
         doubt = few_answers(self.embedding_, n_answers(used))
         if not likeliest.converged:
             doubt = (
-                "the likeliest map of so few comparisons was not found: they hardly contradict "
-                "each other"
+                "the likeliest map of the comparisons, which would tell, was not found, as where "
+                "they hardly contradict each other"
             )
         return Covariance(
             np.where(unplaced, np.nan, likeliest.covariance_of(points)),

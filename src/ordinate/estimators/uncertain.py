@@ -89,8 +89,8 @@ class UncertainEmbedder(Embedder):
         ----------
         by : {"answer", "participant", "row"}
             What is independent. A participant whose answers are alike tells less than as many
-            different people; it takes some tens of participants to see that. LOE knows no answers,
-            and takes its comparisons for independent.
+            different people; it takes some tens of participants to see that. LOE takes comparisons
+            for independent, unless they are so few that their likelihood must tell.
 
         Returns
         -------
