@@ -38,7 +38,7 @@ ENOUGH = 5  # comparisons per score and dimension from which its variance is kno
 # Of fewer, the landmarks' error is known where so many items are beside them that each landmark has
 # this many comparisons for every two of the (d + 1) (d + 2) / 2 numbers that are lifted.
 MANY = 35
-FEW = 1_000_000  # comparisons up to which their likelihood may be asked: it takes some fifty passes
+FEW = 1_000_000  # comparisons up to which their likelihood may be asked: it takes 20 to 50 passes
 LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
 ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
