@@ -16,6 +16,7 @@ from scipy.stats import chi2
 from ordinate import LOE, STE, Power, PowerEmbedding, Triplets, sample_points, sample_triplets
 
 HUMAN = {"power": 0.5, "slope": 1.0, "lapse": 0.02}
+LEAST = 5  # comparisons of a score, on average: LOE refuses fewer than four
 
 
 def laid_over(
@@ -55,18 +56,27 @@ class Case(NamedTuple):
     size: float
     ask: Callable[[np.ndarray, int, int], Triplets]
     fit: Callable[[Triplets, np.ndarray], Any]
-    least: int = 10  # answers per coordinate
 
 
-def about_landmarks(truth: np.ndarray, m: int, seed: int) -> Triplets:
-    """Ask about 8 d + 8 landmarks."""
-    landmarks = 8 * truth.shape[1] + 8
-    return sample_triplets(truth, m, design="landmarks", landmarks=landmarks, random_state=seed)
+def about_landmarks(
+    truth: np.ndarray, m: int, seed: int, of_a_score: int = 0, noise: Any = "btl"
+) -> Triplets:
+    """Ask about 8 d + 8 landmarks, or so few that a score comes from enough comparisons."""
+    n, d = truth.shape
+    landmarks = min(8 * d + 8, 2 * m // (of_a_score * n)) if of_a_score else 8 * d + 8
+    return sample_triplets(
+        truth, m, noise=noise, design="landmarks", landmarks=landmarks, random_state=seed
+    )
 
 
 def ste(triplets: Triplets, truth: np.ndarray) -> STE:
     """Fit STE from the truth."""
     return STE(truth.shape[1], init=truth).fit(triplets)
+
+
+def loe(triplets: Triplets, truth: np.ndarray) -> LOE:
+    """Fit LOE."""
+    return LOE(truth.shape[1]).fit(triplets)
 
 
 CASES = [
@@ -79,16 +89,17 @@ CASES = [
         lambda t, x: PowerEmbedding(x.shape[1], init=x, **HUMAN).fit(t),
     ),
     Case("STE, odd one out", 1, odd_one_out, ste),
-    Case("LOE", 1, about_landmarks, lambda t, x: LOE(x.shape[1]).fit(t), 40),
+    Case("LOE", 1, lambda x, m, s: about_landmarks(x, m, s, LEAST), loe),
+    Case("LOE of power", 3, lambda x, m, s: about_landmarks(x, m, s, LEAST, Power(**HUMAN)), loe),
 ]
 
 
-def cells(items: list[int], least: int) -> Iterator[tuple[int, int, int]]:
+def cells(items: list[int]) -> Iterator[tuple[int, int, int]]:
     """Items, dimensions and answers per coordinate."""
     for n in items:
         for d in (1, 2, 5):
             tried = (10, 20, 40, 200) if n == 60 else (40, 200)
-            yield from ((n, d, each) for each in tried if each >= least)
+            yield from ((n, d, each) for each in tried)
 
 
 def main(items: list[int], runs: int, least: int, only: str | None) -> None:
@@ -98,7 +109,7 @@ def main(items: list[int], runs: int, least: int, only: str | None) -> None:
         "predicted | runs | doubted |\n|---|---|---|---|---|---|---|---|"
     )
     for case in CASES if only is None else [case for case in CASES if case.name == only]:
-        for n, d, each in cells(items, case.least):
+        for n, d, each in cells(items):
             n_runs = max(runs * 60 // n, least)
             held, error, expected, doubted = [], 0.0, 0.0, 0
             for seed in range(n_runs):

@@ -25,6 +25,7 @@ from ordinate import (
 )
 from ordinate.algorithms import covariance as module
 from ordinate.algorithms.covariance import covariances, honest_scale
+from ordinate.estimators import loe
 from ordinate.files.maps import read_map
 from ordinate.kernels import losses
 from ordinate.kernels.backends import numpy_
@@ -103,6 +104,9 @@ def ste(truth):
         (lambda x: PowerEmbedding(x.shape[1], slope=1.0, init=x), human, 2, 40, 3),
         (lambda x: LOE(x.shape[1]), landmarks, 1, 200, 1),
         (lambda x: LOE(x.shape[1]), landmarks, 2, 200, 1),
+        (lambda x: LOE(x.shape[1]), landmarks, 2, 40, 1),
+        (lambda x: LOE(x.shape[1]), landmarks, 5, 40, 1),
+        (lambda x: LOE(x.shape[1]), landmarks, 5, 200, 1),
     ],
 )
 def test_ellipses_hold_the_truth(make, ask, d, each, size):
@@ -295,23 +299,95 @@ def test_loe_knows_its_landmarks_error(about_landmarks):
     assert 0.2 < np.median(np.linalg.det(C[at])) / np.median(np.linalg.det(C)) < 5
 
 
-def test_loe_says_where_it_cannot_tell(about_landmarks):
-    few = about_landmarks[::5]
+def test_loe_says_where_it_cannot_tell(about_landmarks, monkeypatch):
+    """Scores of few comparisons, or without lifting, where the likelihood is not to be asked."""
+    few = LOE(recovery="lift").fit(about_landmarks[::5])
+    without_answers = pickle.loads(pickle.dumps(few))
+    assert without_answers.covariance_kind_ == "score"
+    assert few.covariance_kind_ == "answer"
+    monkeypatch.setattr(loe, "FEW", 3999)
     with pytest.warns(UserWarning, match=r"a score comes from .* comparisons"):
-        LOE(recovery="lift").fit(few).covariance()
+        scores = few.covariance()
+    assert np.array_equal(scores, without_answers.covariance_)
     model = LOE(recovery="edm").fit(about_landmarks)
     assert "landmarks' error cannot be told" in model.covariance_doubt_
 
 
-def test_many_items_make_up_for_few_comparisons_of_a_score():
+def test_many_items_make_up_for_few_comparisons_of_a_score(monkeypatch):
     """6.7 comparisons a score, fewer than the 10 that few items need."""
-    doubts = []
+    doubts, kinds = [], []
     for n in (100, 400):
         truth = sample_points(n, 2, random_state=0)
         asked = sample_triplets(truth, 80 * n, design="landmarks", landmarks=24, random_state=0)
-        doubts.append(LOE().fit(asked).covariance_doubt_)
+        model = LOE().fit(asked)
+        assert model.covariance_doubt_ is None
+        kinds.append(model.covariance_kind_)
+        with monkeypatch.context() as patched:
+            patched.setattr(loe, "FEW", 0)
+            doubts.append(LOE().fit(asked).covariance_doubt_)
     assert "6.7 comparisons on average, and it takes 10 in 2 dimensions, or 1" in doubts[0]
     assert doubts[1] is None
+    assert kinds == ["answer", "score"]
+
+
+def test_the_likelihood_of_few_comparisons_tells_how_sure_loe_is(about_landmarks):
+    """The mean square of the truth about LOE's place, given the likeliest one: C + (x-y)(x-y)'."""
+    few = about_landmarks[::5]
+    model = LOE().fit(few)
+    likeliest = STE(init=model.embedding_).fit(few)
+    X, Y = model.embedding_, likeliest.embedding_
+    U, S, Vt = np.linalg.svd(Y.T @ X)
+    turn = U @ Vt * (X**2).sum() / S.sum()  # by which X would be laid over Y, and back
+    off = X - Y @ turn
+    expected = turn.T @ likeliest.covariance_ @ turn + off[:, :, None] * off[:, None, :]
+    assert model.covariance_ == pytest.approx(expected, rel=1e-3, abs=1e-6)
+    assert model.covariance_doubt_ is None
+
+
+def test_the_likelihood_tells_where_scores_find_nothing_but_noise(monkeypatch):
+    """Scores enough, on one line, that may be chance by more than half: LOE asks the likelihood."""
+    truth = sample_points(60, 1, random_state=0)
+    model = LOE(1).fit(landmarks(truth, 2400, 1000))
+    assert model.covariance_kind_ == "score"
+    monkeypatch.setattr("ordinate.estimators.uncertain.MOST_NOISE", 0.09)
+    vars(model).pop("_covariance")
+    assert model.covariance_kind_ == "answer"
+
+
+def test_comparisons_of_an_answer_are_not_independent_where_the_likelihood_tells(about_landmarks):
+    rows = about_landmarks[::5].rows
+    twice = Triplets(np.repeat(rows, 2, axis=0), n_items=60, answer=np.repeat(np.arange(4000), 2))
+    model = LOE(recovery="edm").fit(twice)
+    by_row, by_answer = (
+        np.median(np.trace(model.covariance(by), axis1=1, axis2=2)) for by in ("row", "answer")
+    )
+    assert by_answer > 1.2 * by_row
+
+
+def test_the_likelihood_knows_only_what_loe_used(about_landmarks):
+    """Rows about other anchors make no difference, and items in no others have no place."""
+    few = about_landmarks[::5]
+    alone = LOE().fit(few)
+    at = alone.landmarks_
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(60)[:3] for _ in range(2000)])
+    rows = np.concatenate([few.rows, rows[~np.isin(rows[:, 0], at)]])
+    with pytest.warns(UserWarning, match="triplets were not used"):
+        model = LOE(landmarks=at).fit(Triplets(rows, n_items=60))
+    assert np.array_equal(model.covariance_, alone.covariance_)
+    rows[-1, 2] = 60
+    with pytest.warns(UserWarning, match=r"not used|no place"):
+        model = LOE(landmarks=at).fit(Triplets(rows, n_items=61))
+    assert np.isnan(model.covariance_[60]).all()
+    assert model.covariance_[:60] == pytest.approx(alone.covariance_, rel=0.05, abs=1e-3)
+
+
+def test_answers_without_contradictions_have_no_likeliest_map():
+    truth = sample_points(60, 2, random_state=0)
+    asked = sample_triplets(
+        truth, 4800, noise="none", design="landmarks", landmarks=24, random_state=0
+    )
+    assert "was not found" in LOE().fit(asked).covariance_doubt_
 
 
 def test_too_few_answers_are_told(answers):

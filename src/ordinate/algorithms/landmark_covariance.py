@@ -3,16 +3,25 @@
 An item is placed by its scores, whose variance is known. The landmarks err as well, and with them
 all items alike: how much is found by recovering the landmarks again and again from scores that the
 map itself would have given, with noise. That takes no pass over the comparisons.
+
+Where comparisons are too few for that, their likelihood tells more: see :class:`Likeliest`.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
+from ordinate._base.arrays import beside, on_host
 from ordinate._base.threads import blocks
+from ordinate.algorithms.covariance import covariances, honest_scale
 from ordinate.algorithms.landmark import recover
+from ordinate.algorithms.optimise import minimise
 from ordinate.algorithms.ranking import Scores
+from ordinate.algorithms.spectral import best_scale
 from ordinate.evaluation.metrics import align
+from ordinate.kernels.losses import Loss
+from ordinate.passes import TripletStore
 
 AGAIN = (20, 20, 100)  # times that landmarks are recovered; first to find how much is noise
 FEW = 500  # items from which; the error that more of them leave is smaller by the square root
@@ -117,3 +126,49 @@ def _landmark_errors(
         dz[b], ds[b] = align(found.points[at], Z) - Z, found.shifts - shifts
     smaller = np.sqrt(len(few) / max(len(others), 1)) if len(others) else 1.0
     return smaller * dz, smaller * ds
+
+
+class Likeliest(NamedTuple):
+    """The likeliest map of the comparisons that a map was made of, and how sure it is.
+
+    Attributes
+    ----------
+    points : ndarray, shape (n, d)
+        In the directions of the map given, and in units of the noise.
+    covariance : ndarray, shape (n, d, d)
+        Of each item's coordinates about the truth, as :mod:`.covariance` has it.
+    converged : bool
+    """
+
+    points: np.ndarray
+    covariance: np.ndarray
+    converged: bool
+
+    @classmethod
+    def near(
+        cls, points: np.ndarray, answers: TripletStore, independent: TripletStore, loss: Loss
+    ) -> "Likeliest":
+        """Descend from a map ``points`` (n, d), centred, 0 for items that do not occur.
+
+        The stores hold the same comparisons: by what is left out to find the honest scale, and by
+        what is independent.
+        """
+        start = beside(answers.counts, points)
+        found = minimise(answers, loss, best_scale(answers, loss, start) * start)
+        there = on_host(answers.counts).sum(axis=0) > 0
+        laid_over = np.zeros_like(points)
+        laid_over[there] = align(on_host(found.points)[there], points[there])
+        y = beside(answers.counts, laid_over)
+        scale = honest_scale(answers, y, loss)
+        C = covariances(independent, beside(independent.counts, laid_over), loss, scale=scale)
+        return cls(laid_over, on_host(C), found.converged)
+
+    def covariance_of(self, points: np.ndarray) -> np.ndarray:
+        """Covariance (n, d, d) about the truth of the coordinates on the map given.
+
+        What is known of the truth is that it is about the likeliest place y, give or take C. So its
+        mean square about another place x is ``C + (x - y)(x - y)'``, with y in units of x.
+        """
+        unit = (points * self.points).sum() / (points**2).sum()
+        off = points - self.points / unit
+        return self.covariance / unit**2 + off[:, :, None] * off[:, None, :]

@@ -10,16 +10,13 @@ from ordinate._base.arrays import beside, on_host
 from ordinate._base.checks import refuse_class
 from ordinate._base.messages import Either, Message
 from ordinate.algorithms.covariance import covariances, honest_scale
-from ordinate.data.numbering import distinct
 from ordinate.data.simulate import pair_distances
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.placing import PlacingEmbedder
-from ordinate.estimators.uncertain import UncertainEmbedder
+from ordinate.estimators.uncertain import UncertainEmbedder, few_answers, n_answers
 from ordinate.files.inputs import over_labels
 from ordinate.kernels.losses import Loss
 from ordinate.passes import store_of
-
-ENOUGH = 15  # answers per coordinate from which covariances hold, by simulation: 10 are too few
 
 
 class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
@@ -43,18 +40,10 @@ class LikelihoodEmbedder(UncertainEmbedder, PlacingEmbedder):
     def _doubt(self, covariance: np.ndarray) -> str | None:
         data = self._data
         if isinstance(data, Triplets):
-            votes = 1.0 if data.weight is None else float(data.weight.mean())
-            n_answers = len(data) if data.answer is None else len(distinct(data.answer))
+            given = n_answers(data)
         else:
-            votes = store_of(data, self.backend).total / len(data)
-            n_answers = data.n_answers
-        each = float(votes * n_answers) / np.isfinite(self.embedding_).sum()
-        if each < ENOUGH:
-            return (
-                f"there are {each:.1f} answers per item and dimension, and ellipses were found to "
-                f"hold what they should from {ENOUGH} on"
-            )
-        return super()._doubt(covariance)
+            given = store_of(data, self.backend).total / len(data) * data.n_answers
+        return few_answers(self.embedding_, given) or super()._doubt(covariance)
 
     @property
     def classes_(self) -> np.ndarray:

@@ -11,25 +11,34 @@ from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_choice, check_regularization
 from ordinate._base.memory import in_words, memory_size
 from ordinate._base.messages import counted, some
+from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.landmark import RECOVERIES, loe
 from ordinate.algorithms.landmark_choice import choose_landmarks
 from ordinate.algorithms.landmark_cluster import ClusterScores
-from ordinate.algorithms.landmark_covariance import landmark_covariances
+from ordinate.algorithms.landmark_covariance import Likeliest, landmark_covariances
 from ordinate.algorithms.ranking import Scores
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
 from ordinate.estimators.placing import MadeBy, PlacingEmbedder
-from ordinate.estimators.uncertain import UncertainEmbedder
+from ordinate.estimators.uncertain import (
+    Covariance,
+    UncertainEmbedder,
+    few_answers,
+    much_noise,
+    n_answers,
+)
 from ordinate.files.cluster import PartitionedTriplets
 from ordinate.files.maps import MANY as MANY_ITEMS
 from ordinate.kernels import losses
+from ordinate.passes import store_of
 
 WORKING = 320  # bytes per score, at most at the same time, with the sample of the comparisons
 ENOUGH = 5  # comparisons per score and dimension from which its variance is known
 # Of fewer, the landmarks' error is known where so many items are beside them that each landmark has
 # this many comparisons for every two of the (d + 1) (d + 2) / 2 numbers that are lifted.
 MANY = 35
+FEW = 1_000_000  # comparisons up to which their likelihood may be asked: it takes 20 to 50 passes
 LIGHT = 0.1  # mean weight below which rows cannot be meant as answers
 ONE_PLACE = 1e-9  # extent of a map, whose unit is that of the noise, that is rounding alone
 
@@ -229,6 +238,39 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
     def _tells_only_if_asked(self) -> bool:
         return isinstance(self._scores, ClusterScores) and len(self.embedding_) > MANY_ITEMS
 
+    def _find_covariance(self, by: str) -> Covariance:
+        """Find it by scores; by the likelihood, where these cannot tell and it costs little."""
+        few = isinstance(self._data, Triplets) and self._can_tell and self.n_triplets_used_ <= FEW
+        if not few or not np.nanmax(np.abs(self.embedding_)) > ONE_PLACE:
+            return super()._find_covariance(by)
+        if self._doubt_of_scores() is None:
+            found = super()._find_covariance(by)
+            if found.doubt is None:
+                return found
+        return self._by_likelihood(by)
+
+    def _by_likelihood(self, by: str) -> Covariance:
+        """Find the covariance by the likeliest map of the comparisons that were used."""
+        used = self._data[np.isin(self._data.rows[:, 0], self.landmarks_)]
+        answers, independent = (
+            store_of(used, self.backend, self.device_, by=kind) for kind in ("answer", by)
+        )
+        points = np.nan_to_num(self.embedding_)
+        with single_threaded_blas():
+            likeliest = Likeliest.near(points, answers, independent, self._made_by().loss)
+        unplaced = np.isnan(self.embedding_[:, :1, None])
+        doubt = few_answers(self.embedding_, n_answers(used))
+        if not likeliest.converged:
+            doubt = (
+                "the likeliest map of the comparisons, which would tell, was not found, as where "
+                "they hardly contradict each other"
+            )
+        return Covariance(
+            np.where(unplaced, np.nan, likeliest.covariance_of(points)),
+            by,
+            doubt or much_noise(likeliest.points, likeliest.covariance),
+        )
+
     def _covariances(self, by: str) -> np.ndarray:
         return landmark_covariances(
             np.nan_to_num(self.embedding_),
@@ -243,6 +285,10 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
         return "score"
 
     def _doubt(self, covariance: np.ndarray) -> str | None:
+        return self._doubt_of_scores() or super()._doubt(covariance)
+
+    def _doubt_of_scores(self) -> str | None:
+        """Say why scores cannot tell the landmarks' error, if there is a reason."""
         if self.recovery_ != "lift":
             return (
                 f"there are too few items beside the {len(self.landmarks_)} landmarks, or they do "
@@ -259,7 +305,7 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
                 f"in {d} dimensions, or {needed / each:,.0f} items beside the landmarks: ask more, "
                 "or fewer landmarks, or take STE"
             )
-        return super()._doubt(covariance)
+        return None
 
     def _made_by(self) -> MadeBy:
         return MadeBy(losses.get({"btl": "ste", "thurstone": "probit"}[self.noise]))

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ordinate._base.checks import check_choice
 from ordinate._base.threads import single_threaded_blas
+from ordinate.data.numbering import distinct
 from ordinate.data.triplets import Triplets
 from ordinate.estimators.base import Embedder
 
@@ -22,6 +23,7 @@ IN_WORDS = {
     "of answers; where answers have several rows, the map looks surer than it is",
     "score": "comparisons are taken for independent of each other",
 }
+ENOUGH = 15  # answers per coordinate from which covariances hold, by simulation: 10 are too few
 MOST_NOISE = 0.5  # share of a map's spread beyond which its covariance is a guess
 
 
@@ -87,8 +89,8 @@ class UncertainEmbedder(Embedder):
         ----------
         by : {"answer", "participant", "row"}
             What is independent. A participant whose answers are alike tells less than as many
-            different people; it takes some tens of participants to see that. LOE knows no answers,
-            and takes its comparisons for independent.
+            different people; it takes some tens of participants to see that. LOE takes comparisons
+            for independent, unless they are so few that their likelihood must tell.
 
         Returns
         -------
@@ -131,16 +133,7 @@ class UncertainEmbedder(Embedder):
 
     def _doubt(self, covariance: np.ndarray) -> str | None:
         """Say why a covariance is not to be trusted, if there is a reason."""
-        spread = np.nansum(self.embedding_**2)
-        noise = np.nansum(np.trace(covariance, axis1=1, axis2=2)) / spread if spread > 0 else 1.0
-        if noise <= MOST_NOISE:
-            return None
-        share = f"{noise:.0%} of" if noise < 1 else "all of"
-        return (
-            f"{share} the map's spread may be chance, and where that is more than "
-            f"{MOST_NOISE:.0%}, how much it is cannot be told either. It takes more answers, or a "
-            "ridge"
-        )
+        return much_noise(self.embedding_, covariance)
 
     def _prepare(self, X: Any, y: Any, device: Any = None) -> tuple[Any, int]:
         vars(self).pop("_covariance", None)
@@ -156,3 +149,34 @@ class UncertainEmbedder(Embedder):
         if isinstance(self._data, Triplets) or (by == "answer" and self._data.by_answer):
             return by
         return "row"
+
+
+def n_answers(triplets: Triplets) -> float:
+    """Count the answers in a table, each as often as its rows weigh on average."""
+    votes = 1.0 if triplets.weight is None else float(triplets.weight.mean())
+    return votes * (len(triplets) if triplets.answer is None else len(distinct(triplets.answer)))
+
+
+def few_answers(points: np.ndarray, n_answers: float) -> str | None:
+    """Say that answers are too few for the likelihood to tell how sure a map (n, d) is."""
+    each = n_answers / np.isfinite(points).sum()
+    if each >= ENOUGH:
+        return None
+    return (
+        f"there are {each:.1f} answers per item and dimension, and ellipses were found to hold "
+        f"what they should from {ENOUGH} on"
+    )
+
+
+def much_noise(points: np.ndarray, covariance: np.ndarray) -> str | None:
+    """Say that a map (n, d) may be mostly chance."""
+    spread = np.nansum(points**2)
+    noise = np.nansum(np.trace(covariance, axis1=1, axis2=2)) / spread if spread > 0 else 1.0
+    if noise <= MOST_NOISE:
+        return None
+    share = f"{noise:.0%} of" if noise < 1 else "all of"
+    return (
+        f"{share} the map's spread may be chance, and where that is more than "
+        f"{MOST_NOISE:.0%}, how much it is cannot be told either. It takes more answers, or a "
+        "ridge"
+    )
