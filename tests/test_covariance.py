@@ -194,10 +194,15 @@ def test_answers_are_left_out_whole(weighted, answers):
 
 
 @WITH_TORCH
-def test_on_torch_too(answers):
+def test_on_torch_too(answers, about_landmarks):
     import torch
 
     device = torch.device("cpu")
+    sizes = [
+        np.trace(LOE(device=where).fit(about_landmarks[::5]).covariance_, axis1=1, axis2=2)
+        for where in (device, None)
+    ]
+    assert np.median(sizes[0] / sizes[1]) == pytest.approx(1, abs=0.02)  # scores differ a little
     model = STE(init=sample_points(30, random_state=0), device=device).fit(answers)
     on_cpu = STE(init=model.embedding_).fit(answers)
     assert model.covariance_ == pytest.approx(on_cpu.covariance_, rel=0.02, abs=1e-4)
