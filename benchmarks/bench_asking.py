@@ -1,7 +1,7 @@
 """What to ask next: the error of maps against the number of answers, for three ways of asking.
 
 ``bench_asking.py errors --out errors.jsonl`` simulates people who answer with noise, and adds a
-line for each cell and seed that is not in the file yet, so that it can be stopped and run again;
+line for each cell, seed and way that is not in the file yet, so that it can be stopped and resumed;
 ``--items``, ``--dimensions``, ``--clearness``, ``--noise``, ``--seeds`` and ``--ways`` choose
 cells, ``--minutes`` stops it. ``bench_asking.py table errors.jsonl`` makes a table of them.
 *active* is ``ordinate.asking.next_questions``, *random* draws uniformly, and *salmon* draws an
@@ -163,23 +163,28 @@ def _errors(way: str, begun: Crowd, rows: np.ndarray, model, seed: int) -> list[
 
 
 def measure(given: argparse.Namespace) -> None:
-    """Add lines for cells and seeds that are not in the file yet."""
+    """Add lines for cells, seeds and ways that are not in the file yet."""
     until = time.monotonic() + 60 * given.minutes
-    done = {tuple(line["cell"]) for line in _lines(given.out)}
+    done = {tuple(line["cell"]): line["errors"] for line in _lines(given.out)}
     cells = product(given.items, given.dimensions, given.clearness, given.noise)
     for *cell, seed in ((*cell, seed) for cell in cells for seed in range(given.seeds)):
-        if (*cell, seed) in done or time.monotonic() > until:
+        ways = tuple(way for way in given.ways if way not in done.get((*cell, seed), {}))
+        if not ways or time.monotonic() > until:
             continue
-        line = {"cell": [*cell, seed], "errors": errors(*cell, seed, tuple(given.ways))}
+        line = {"cell": [*cell, seed], "errors": errors(*cell, seed, ways)}
         with Path(given.out).open("a") as file:
             file.write(json.dumps(line) + "\n")
 
 
 def _lines(path: str) -> list[dict]:
-    """Return the lines of a file, one for each cell and seed, whoever added it twice."""
-    file = Path(path)
-    lines = map(json.loads, file.read_text().splitlines() if file.exists() else [])
-    return [*{tuple(line["cell"]): line for line in lines}.values()]
+    """Return a line for each cell and seed of a file, with all ways of asking; the last counts."""
+    file, found = Path(path), {}
+    for text in file.read_text().splitlines() if file.exists() else []:
+        line = json.loads(text)
+        before = found.setdefault(tuple(line["cell"]), line)
+        for key in {"errors", "accuracies"} & line.keys():
+            before[key] |= line[key]
+    return [*found.values()]
 
 
 def needed(mean: np.ndarray, goal: float) -> float:
@@ -294,11 +299,12 @@ def _replayed(way: str, rows: np.ndarray, test: Triplets, n: int, d: int, seed: 
 def large(given: argparse.Namespace) -> None:
     """Compare a pilot and landmarks on the rim with uniform questions, at equal numbers."""
     heading("Very many items: a pilot, and then landmarks on the rim")
-    print("| n | d | answers per coordinate | uniform: squared error | rim | ratio |")
-    print("|---|---|---|---|---|---|")
+    print("| n | d | answers | per coordinate | uniform: squared error | rim | ratio |")
+    print("|---|---|---|---|---|---|---|")
     n, d = given.items, 2
-    for per, seed in product(given.per_coordinate, range(given.seeds)):
-        crowd = Crowd(n, d, SCALES["noisy"], "btl", seed)
+    cases = product(given.clearness, given.per_coordinate, range(given.seeds))
+    for clearness, per, seed in cases:
+        crowd = Crowd(n, d, SCALES[clearness], "btl", seed)
         points, m = crowd.points, round(per * d * n)
         uniform = STE(d, random_state=0).fit(sample_triplets(points, m, random_state=seed))
         pilot = sample_triplets(points, round(PILOT * m), random_state=seed + 1)
@@ -319,7 +325,7 @@ def large(given: argparse.Namespace) -> None:
             for found in (uniform, rim)
         ]
         print(
-            f"| {n:,} | {d} | {per:g} | {errors[0]:.5f} | {errors[1]:.5f} | "
+            f"| {n:,} | {d} | {clearness} | {per:g} | {errors[0]:.5f} | {errors[1]:.5f} | "
             f"{errors[1] / errors[0]:.2f} |",
             flush=True,
         )
@@ -331,13 +337,14 @@ def planned(given: argparse.Namespace) -> None:
     shown = [mark for mark in MARKS if mark >= asking.planning.SIMULATED[0]]
     print("| n | d | answers | noise |", " | ".join(map(str, shown)), "|")
     print("|---|---|---|---|" + "---|" * len(shown))
-    cells: dict[tuple, list[list[float]]] = {}
+    cells: dict[tuple, dict[int, list[float]]] = {}
     for line in _lines(given.file):
-        cells.setdefault(tuple(line["cell"][:4]), []).append(line["errors"]["random"])
-    for (n, d, clearness, noise), runs in sorted(cells.items()):
-        crowd = Crowd(n, d, SCALES[clearness], noise, 1000)  # none of the seeds above
-        pilot = crowd.model()
-        pilot.embedding_ = crowd.points
+        cells.setdefault(tuple(line["cell"][:4]), {})[line["cell"][4]] = line["errors"]["random"]
+    for (n, d, clearness, noise), by_seed in sorted(cells.items()):
+        runs = [*by_seed.values()]
+        crowds = [Crowd(n, d, SCALES[clearness], noise, seed) for seed in by_seed]
+        pilot = crowds[0].model()
+        pilot.embedding_ = np.concatenate([crowd.points for crowd in crowds])  # tells their size
         plan = asking.plan_study(n, d, pilot=pilot)
         found = dict(zip(MARKS, np.mean(runs, axis=0), strict=True))
         ratios = " | ".join(f"{plan.error_of(mark * n * d) / found[mark]:.2f}" for mark in shown)
@@ -389,6 +396,7 @@ def arguments() -> argparse.Namespace:
     many = commands.add_parser("large")
     many.add_argument("--items", type=int, default=100_000)
     many.add_argument("--per-coordinate", nargs="+", type=float, default=[60])
+    many.add_argument("--clearness", nargs="+", default=["noisy"], choices=SCALES)
     many.add_argument("--landmarks", type=int, default=8)
     many.add_argument("--seeds", type=int, default=3)
     many.set_defaults(run=large)

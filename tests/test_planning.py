@@ -38,6 +38,36 @@ def test_predicted_errors_are_those_of_other_studies(plan, per_coordinate):
     assert plan.error_of(per_coordinate * 80) == pytest.approx(np.mean(errors), rel=0.15)
 
 
+def test_few_clear_answers_take_the_ridge_that_fits_find():
+    """The prior of the truth is far wider than a map of few clear answers, which it lets grow."""
+    loss, errors = Power(0.5, 4.0, 0.05), []
+    pilot = PowerEmbedding(2, power=0.5, slope=4.0, lapse=0.05)
+    pilot.embedding_ = 10 * sample_points(1000, 2, random_state=0)
+    for seed in range(12):
+        points = 10 * sample_points(60, 2, random_state=100 + seed)
+        answers = sample_triplets(points, 660, noise=loss, random_state=seed)
+        model = PowerEmbedding(2, power=0.5, slope=4.0, lapse=0.05, random_state=0)
+        found = model.set_params(regularization=1.0).fit(answers).embedding_
+        errors.append(procrustes_error(found, points, scale=True, relative=True))
+    predicted = asking.plan_study(60, 2, pilot=pilot).error_of(660)
+    assert predicted == pytest.approx(np.mean(errors), rel=0.15)
+
+
+def test_simulated_maps_are_as_large_as_that_of_the_pilot(monkeypatch):
+    sizes = []
+
+    def study(points, *_):
+        sizes.append(points.var(axis=0).sum())
+        return np.ones(7)
+
+    monkeypatch.setattr("ordinate.asking.planning._study", study)
+    pilot = STE()
+    pilot.embedding_ = 2 * sample_points(6, 2, random_state=0)
+    pilot.embedding_ = np.vstack([pilot.embedding_, [np.nan, np.nan]])  # an item without a place
+    asking.plan_study(6, 2, pilot=pilot)
+    assert sizes == pytest.approx([np.nanvar(pilot.embedding_, axis=0).sum()] * len(sizes))
+
+
 def test_errors_fall_and_are_inverted(plan):
     assert (np.diff(plan.error) <= 0).all()
     for error in (0.2, 0.1, 0.05, 0.02, 0.005):
