@@ -15,7 +15,9 @@ from ordinate import (
     sample_points,
     sample_triplets,
 )
+from ordinate.asking import planning
 from ordinate.cli import app
+from ordinate.kernels.losses import power_family
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +68,16 @@ def test_simulated_maps_are_as_large_as_that_of_the_pilot(monkeypatch):
     pilot.embedding_ = np.vstack([pilot.embedding_, [np.nan, np.nan]])  # an item without a place
     asking.plan_study(6, 2, pilot=pilot)
     assert sizes == pytest.approx([np.nanvar(pilot.embedding_, axis=0).sum()] * len(sizes))
+
+
+def test_the_widest_prior_does_not_depend_on_the_unit_of_length():
+    points = 10 * sample_points(30, 2, random_state=0)
+    one, other = (
+        planning._widest(unit * points, power_family(1, unit**-2, 0), np.random.default_rng(0))
+        for unit in (1.0, 10.0)
+    )
+    assert one == other < 1
+    assert planning._widest(points / 10, power_family(1, 1, 0), np.random.default_rng(0)) == 1
 
 
 def test_errors_fall_and_are_inverted(plan):

@@ -31,7 +31,8 @@ MOST_ITEMS = 60  # in a simulated study
 COORDINATES = 2000  # of all studies together, so that few items are simulated more often
 N_STUDIES, MOST_STUDIES = 8, 24
 FEW = 40  # answers per coordinate
-RIDGE = 1.0  # of a first map, whose size tells the next one's
+SURE_ROWS = 1000  # questions that tell how sure answers are
+CLEAR = 5.0  # standard deviation of z at which nearly all answers are sure
 TOL, MAX_ITER = 1e-2, 200  # of the descents, whose own error is then a hundredth of the maps'
 INFORMED = 100  # questions per coordinate whose information is summed
 POWER, SLOPE, LAPSE = 0.5, 4.0, 0.05  # how people answer, if no pilot tells
@@ -137,45 +138,64 @@ def _study(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> np.ndarr
     """Return the errors of maps of simulated answers, and then those that information tells."""
     n, d = points.shape
     options: dict[str, Any] = {"tol": TOL, "max_iter": MAX_ITER}
+    square = float(points.var(axis=0).sum())
+    widest = _widest(points, loss, rng) ** 2
     errors = []
     for mark in SIMULATED:
         store = _answers(points, loss, round(mark * n * d), rng)
         start = spectral_start(store, d, rng).points
         start *= best_scale(store, loss, start)
-        options["regularization"] = RIDGE
+        options["regularization"] = d / (widest * square)
         if mark <= FEW:  # descents may end in poor maps, so that starts race, as they do in fits
             start = Race(store, loss, rng, **options).run(Start("spectral", start))[0].points
         first = minimise(store, loss, start, **options).points
-        options["regularization"] = _ridge(store, loss, first)
+        options["regularization"] = _ridge(store, loss, first, **options)
         found = minimise(store, loss, first, **options)
         errors.append(procrustes_error(found.points, points, scale=True, relative=True))
-    size = (points - points.mean(axis=0)) ** 2
-    ridge = n * d / size.sum()  # of the normal prior that the points come from
+    ridge = d / square  # of the normal prior that the points come from
     store = _answers(points, loss, round(INFORMED * n * d), rng)
     per_mark = store.curvature(points, loss)[0] / INFORMED
     aligned = 1 - (1 + d * (d + 1) / 2) / (n * d)  # what moving, turning and scaling take away
     for mark in TOLD:
         variance = np.linalg.inv(mark * per_mark + ridge * np.eye(d))
-        share = np.trace(variance, axis1=1, axis2=2).sum() / size.sum()
+        share = np.trace(variance, axis1=1, axis2=2).sum() / (n * square)
         errors.append(math.sqrt(aligned * share))
     return np.array(errors)
 
 
-def _ridge(store: MemoryTriplets, loss: Loss, points: np.ndarray) -> float:
-    """Return that of a normal prior as wide as a map and its errors, as a fit would find it.
+def _widest(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> float:
+    """Return the size, over the truth's, of the widest map that few answers can tell: 1 at most.
 
-    Of few clear answers that is not the prior of the truth: their map is smaller.
+    Where all answers are sure, a larger map predicts the same.
     """
+    near, far = _asked(points, SURE_ROWS, rng)[1:]
+    width = 1.0
+    while np.std(loss.argument(width**2 * near, width**2 * far)) > CLEAR:
+        width /= 1.1
+    return width
+
+
+def _ridge(
+    store: MemoryTriplets, loss: Loss, points: np.ndarray, *, regularization: float, **_: Any
+) -> float:
+    """Return that of a normal prior as wide as a map and its errors, as fits find it."""
     n, d = points.shape
-    variance = np.linalg.inv(store.curvature(points, loss)[0] + RIDGE * np.eye(d))
+    variance = np.linalg.inv(store.curvature(points, loss)[0] + regularization * np.eye(d))
     return n * d / float((points**2).sum() + np.trace(variance, axis1=1, axis2=2).sum())
 
 
-def _answers(points: np.ndarray, loss: Loss, m: int, rng: np.random.Generator) -> MemoryTriplets:
-    """Answer questions drawn at random, of which few items have some more than once."""
+def _asked(
+    points: np.ndarray, m: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw questions, of which few items have some more than once, and their squared distances."""
     rows = numbered_questions(rng.integers(count_questions(len(points)), size=m), len(points))
     anchor, first, second = rows.T
-    to_first, to_second = (pair_distances(points, anchor, item) for item in (first, second))
+    return rows, pair_distances(points, anchor, first), pair_distances(points, anchor, second)
+
+
+def _answers(points: np.ndarray, loss: Loss, m: int, rng: np.random.Generator) -> MemoryTriplets:
+    """Answer questions drawn at random."""
+    rows, to_first, to_second = _asked(points, m, rng)
     says_first = rng.random(m) < loss.probability(to_first, to_second)
     answered = np.where(says_first[:, None], rows, rows[:, [0, 2, 1]])
     return MemoryTriplets.from_triplets(Triplets(answered, n_items=len(points)))
