@@ -17,6 +17,7 @@ from ordinate import (
 )
 from ordinate.asking import planning
 from ordinate.cli import app
+from ordinate.kernels import losses
 from ordinate.kernels.losses import power_family
 
 
@@ -70,14 +71,17 @@ def test_simulated_maps_are_as_large_as_that_of_the_pilot(monkeypatch):
     assert sizes == pytest.approx([np.nanvar(pilot.embedding_, axis=0).sum()] * len(sizes))
 
 
-def test_the_widest_prior_does_not_depend_on_the_unit_of_length():
-    points = 10 * sample_points(30, 2, random_state=0)
-    one, other = (
-        planning._widest(unit * points, power_family(1, unit**-2, 0), np.random.default_rng(0))
-        for unit in (1.0, 10.0)
-    )
-    assert one == other < 1
-    assert planning._widest(points / 10, power_family(1, 1, 0), np.random.default_rng(0)) == 1
+def test_the_size_of_clear_maps():
+    """Whatever the unit of length and the truth's size; of answers never clear, the largest."""
+    points = sample_points(30, 2, random_state=0)
+
+    def size(scale, loss):
+        return scale * planning._clear_size(scale * points, loss, np.random.default_rng(0))
+
+    clear, noisy = (size(scale, power_family(1, 1, 0)) for scale in (10, 1))
+    assert clear == pytest.approx(noisy, rel=0.1)
+    assert size(100, power_family(1, 0.01, 0)) == pytest.approx(10 * clear)
+    assert size(1, losses.get("ckl")) == planning.SIZES[-1]
 
 
 def test_errors_fall_and_are_inverted(plan):

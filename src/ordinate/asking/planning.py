@@ -32,7 +32,8 @@ COORDINATES = 2000  # of all studies together, so that few items are simulated m
 N_STUDIES, MOST_STUDIES = 8, 24
 FEW = 40  # answers per coordinate
 SURE_ROWS = 1000  # questions that tell how sure answers are
-CLEAR = 5.0  # standard deviation of z at which nearly all answers are sure
+CLEAR = 6.0  # standard deviation of z at which nearly all answers are sure
+SIZES = np.geomspace(1e-3, 4, 100)  # over the truth's
 TOL, MAX_ITER = 1e-2, 200  # of the descents, whose own error is then a hundredth of the maps'
 INFORMED = 100  # questions per coordinate whose information is summed
 POWER, SLOPE, LAPSE = 0.5, 4.0, 0.05  # how people answer, if no pilot tells
@@ -139,13 +140,13 @@ def _study(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> np.ndarr
     n, d = points.shape
     options: dict[str, Any] = {"tol": TOL, "max_iter": MAX_ITER}
     square = float(points.var(axis=0).sum())
-    widest = _widest(points, loss, rng) ** 2
+    first_ridge = d / (square * _clear_size(points, loss, rng) ** 2)
     errors = []
     for mark in SIMULATED:
         store = _answers(points, loss, round(mark * n * d), rng)
         start = spectral_start(store, d, rng).points
         start *= best_scale(store, loss, start)
-        options["regularization"] = d / (widest * square)
+        options["regularization"] = first_ridge
         if mark <= FEW:  # descents may end in poor maps, so that starts race, as they do in fits
             start = Race(store, loss, rng, **options).run(Start("spectral", start))[0].points
         first = minimise(store, loss, start, **options).points
@@ -163,16 +164,15 @@ def _study(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> np.ndarr
     return np.array(errors)
 
 
-def _widest(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> float:
-    """Return the size, over the truth's, of the widest map that few answers can tell: 1 at most.
+def _clear_size(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> float:
+    """Return the size, over the truth's, of a map on which nearly all answers would be sure.
 
-    Where all answers are sure, a larger map predicts the same.
+    Fits, which do not know the truth, begin with the prior of such a map. Where answers are never
+    that sure, or only on far larger maps, it is the largest size that is tried.
     """
     near, far = _asked(points, SURE_ROWS, rng)[1:]
-    width = 1.0
-    while np.std(loss.argument(width**2 * near, width**2 * far)) > CLEAR:
-        width /= 1.1
-    return width
+    spreads = [np.std(loss.argument(size**2 * near, size**2 * far)) for size in SIZES]
+    return float(SIZES[min(np.searchsorted(spreads, CLEAR), len(SIZES) - 1)])
 
 
 def _ridge(
