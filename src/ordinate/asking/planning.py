@@ -172,7 +172,7 @@ def _clear_size(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> flo
     """
     near, far = _asked(points, SURE_ROWS, rng)[1:]
     spreads = [np.std(loss.argument(size**2 * near, size**2 * far)) for size in SIZES]
-    return float(SIZES[min(np.searchsorted(spreads, CLEAR), len(SIZES) - 1)])
+    return float(SIZES[min(int(np.searchsorted(spreads, CLEAR)), len(SIZES) - 1)])
 
 
 def _ridge(
