@@ -4,10 +4,11 @@
 """
 
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-from bench_asking import MARKS, WAYS, _lines
+from bench_asking import MARKS, NOISES, SCALES, WAYS, _lines
 
 from ordinate.figures.blank import FONT_SIZE, blank_figure
 from ordinate.figures.drawing import COLOURS
@@ -15,7 +16,7 @@ from ordinate.figures.figure_files import save
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 NAMES = {"random": "at random", "active": "chosen", "salmon": "salmon's rule"}
-NOISES = {"btl": "BTL", "power": "power 1/2"}
+N_ITEMS = 60  # of the maps that are drawn
 
 
 def panel(axes, title: str, curves: dict[str, list[list[float]]], marks) -> None:
@@ -40,8 +41,8 @@ def draw(lines: list[dict], key: str, titles, y_label: str, path: Path, log: boo
         for way, curve in line[key].items():
             curves.setdefault(way, []).append(curve)
     shown = [cell for cell in titles if cell in cells]
-    n_columns = min(len(shown), 4)
-    n_rows = -(-len(shown) // n_columns)
+    n_rows = -(-len(shown) // 5)
+    n_columns = -(-len(shown) // n_rows)
     with blank_figure(45.0 * n_columns, 45.0 * n_rows) as figure:
         panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=log)
         for axes in panels.flat[len(shown) :]:
@@ -60,14 +61,10 @@ def draw(lines: list[dict], key: str, titles, y_label: str, path: Path, log: boo
 
 def main(errors: str, replayed: str | None = None) -> None:
     """Draw both figures."""
-    cells = [
-        (n, d, clearness, noise)
-        for n in (60, 30, 300)
-        for d in (2, 5)
-        for noise in NOISES
-        for clearness in ("clear", "middling", "noisy")
-    ]
-    titles = {cell: f"n = {cell[0]}, d = {cell[1]}\n{cell[2]}, {NOISES[cell[3]]}" for cell in cells}
+    titles = {
+        (N_ITEMS, d, clearness, noise): f"d = {d}, {clearness}\n{NOISES[noise]}"
+        for clearness, d, noise in product(SCALES, (2, 5), NOISES)
+    }
     lines = _lines(errors)
     draw(lines, "errors", titles, "error of the map", IMAGES / "asking.png", log=True)
     if replayed is not None:

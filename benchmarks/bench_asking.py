@@ -1,7 +1,7 @@
 """What to ask next: the error of maps against the number of answers, for three ways of asking.
 
 ``bench_asking.py errors --out errors.jsonl`` simulates people who answer with noise, and adds a
-line for each cell and seed that is not in the file yet, so that it can be stopped and run again;
+line for each cell, seed and way that is not in the file yet, so that it can be stopped and resumed;
 ``--items``, ``--dimensions``, ``--clearness``, ``--noise``, ``--seeds`` and ``--ways`` choose
 cells, ``--minutes`` stops it. ``bench_asking.py table errors.jsonl`` makes a table of them.
 *active* is ``ordinate.asking.next_questions``, *random* draws uniformly, and *salmon* draws an
@@ -11,7 +11,8 @@ and the same ones as long as active questions are drawn at random; maps grow by 
 Errors are relative Procrustes errors, scaled.
 
 ``bench_asking.py replay FILE --out held_out.jsonl`` asks real answers: only questions that the file
-has an answer to, and the error is that on answers of its own that nobody asked for.
+has an answer to, and the accuracy is that on answers of its own that nobody asked for.
+``bench_asking.py gains held_out.jsonl`` makes a table of them.
 
 ``bench_asking.py large`` compares a pilot and landmarks on the rim with uniform questions, and
 ``bench_asking.py times`` prints the time of a batch.
@@ -57,7 +58,9 @@ MARKS = (
     28,
     40,
 )  # answers per coordinate; a batch from each to the next
+SHOWN = (5.5, 10, 20, 40)  # in tables
 WAYS = ("random", "active", "salmon")
+NOISES = {"btl": "BTL", "power": "power 1/2, lapses"}
 POWER = {"power": 0.5, "slope": 4.0, "lapse": 0.05}
 REPLAYED = (3, 4, 5.5, 7.5, 10, 14, 20, 28, 40, 56, 80)
 PILOT = 0.35  # share of the answers before landmarks are chosen
@@ -163,64 +166,72 @@ def _errors(way: str, begun: Crowd, rows: np.ndarray, model, seed: int) -> list[
 
 
 def measure(given: argparse.Namespace) -> None:
-    """Add lines for cells and seeds that are not in the file yet."""
+    """Add lines for cells, seeds and ways that are not in the file yet."""
     until = time.monotonic() + 60 * given.minutes
-    done = {tuple(line["cell"]) for line in _lines(given.out)}
+    done = {tuple(line["cell"]): line["errors"] for line in _lines(given.out)}
     cells = product(given.items, given.dimensions, given.clearness, given.noise)
     for *cell, seed in ((*cell, seed) for cell in cells for seed in range(given.seeds)):
-        if (*cell, seed) in done or time.monotonic() > until:
+        ways = tuple(way for way in given.ways if way not in done.get((*cell, seed), {}))
+        if not ways or time.monotonic() > until:
             continue
-        line = {"cell": [*cell, seed], "errors": errors(*cell, seed, tuple(given.ways))}
+        line = {"cell": [*cell, seed], "errors": errors(*cell, seed, ways)}
         with Path(given.out).open("a") as file:
             file.write(json.dumps(line) + "\n")
 
 
 def _lines(path: str) -> list[dict]:
-    """Return the lines of a file, one for each cell and seed, whoever added it twice."""
-    file = Path(path)
-    lines = map(json.loads, file.read_text().splitlines() if file.exists() else [])
-    return [*{tuple(line["cell"]): line for line in lines}.values()]
+    """Return a line for each cell and seed of a file, with all ways of asking; the last counts."""
+    file, found = Path(path), {}
+    for text in file.read_text().splitlines() if file.exists() else []:
+        line = json.loads(text)
+        before = found.setdefault(tuple(line["cell"]), line)
+        for key in {"errors", "accuracies"} & line.keys():
+            before[key] |= line[key]
+    return [*found.values()]
 
 
-def needed(mean: np.ndarray, goal: float) -> float:
-    """Answers per coordinate at which mean errors fall to a goal, on a line between marks."""
-    below = np.flatnonzero(mean <= goal)
+def needed(pairs: np.ndarray) -> str:
+    """Answers per coordinate for random's last error, on a line between marks, in words."""
+    mean, random = pairs.mean(axis=0)
+    below = np.flatnonzero(mean <= random[-1])
     if len(below) == 0:
-        return np.inf
+        return f"more than {MARKS[-1]}"
     k = int(below[0])
-    if k == 0:
-        return MARKS[0]
-    share = np.log(mean[k - 1] / goal) / np.log(mean[k - 1] / mean[k])
-    return MARKS[k - 1] * (MARKS[k] / MARKS[k - 1]) ** share
+    share = np.log(mean[k - 1] / random[-1]) / np.log(mean[k - 1] / mean[k])
+    return f"{MARKS[k - 1] * (MARKS[k] / MARKS[k - 1]) ** share:.1f}"
 
 
 def table(given: argparse.Namespace) -> None:
-    """Print mean errors, the answers needed, and how much worse than random any way ever is."""
-    heading("The next questions: relative errors by answers per coordinate")
-    print("| n | d | answers | noise | asked |", " | ".join(map(str, MARKS)), "| needed | worst |")
-    print("|---|---|---|---|---|" + "---|" * (len(MARKS) + 2))
+    """Print mean errors, the answers needed, and how much worse than random questions ever are."""
+    heading("The next questions: relative errors, at random and chosen")
+    print("| n, d | answers | model | seeds |", " | ".join(map(str, SHOWN)), end=" ")
+    print("| needed: chosen | salmon's rule (seeds) | at worst |")
+    print("|---|---|---|---|" + "---|" * (len(SHOWN) + 3))
     cells: dict[tuple, list[dict]] = {}
     for line in _lines(given.file):
         cells.setdefault(tuple(line["cell"][:4]), []).append(line["errors"])
     for (n, d, clearness, noise), runs in sorted(cells.items()):
-        goal = np.mean([run["random"] for run in runs], axis=0)[-1]
-        for way in WAYS:
-            pairs = np.array([[run[way], run["random"]] for run in runs if way in run])
-            if not len(pairs):
-                continue
-            mean = pairs[:, 0].mean(axis=0)
-            worse = pairs[:, 0] - 1.05 * pairs[:, 1]
-            two_errors = 2 * worse.std(axis=0, ddof=1) / np.sqrt(len(pairs))
-            excess = ((worse.mean(axis=0) - two_errors) / pairs[:, 1].mean(axis=0)).max()
-            shown = " | ".join(f"{value:.3f}" for value in mean)
-            print(
-                f"| {n} | {d} | {clearness} | {noise} | {way} ({len(pairs)}) | {shown} | "
-                f"{needed(mean, goal):.1f} | {excess:+.0%} |",
-                flush=True,
-            )
+        pairs = {
+            way: np.array([[run[way], run["random"]] for run in runs if way in run])
+            for way in ("active", "salmon")
+        }
+        active, random = pairs["active"].swapaxes(0, 1)
+        worse = active - 1.05 * random
+        two_errors = 2 * worse.std(axis=0, ddof=1) / np.sqrt(len(worse))
+        worst = ((worse.mean(axis=0) - two_errors) / random.mean(axis=0)).max()
+        places = [MARKS.index(mark) for mark in SHOWN]
+        means = zip(random.mean(axis=0)[places], active.mean(axis=0)[places], strict=True)
+        print(
+            f"| {n}, {d} | {clearness} | {NOISES[noise]} | {len(runs)} |",
+            " | ".join(f"{one:.3f} {other:.3f}".replace("0.", ".") for one, other in means),
+            f"| {needed(pairs['active'])} |",
+            f"{needed(pairs['salmon'])} ({len(pairs['salmon'])})" if len(pairs["salmon"]) else "",
+            f"| {worst:+.0%} |",
+            flush=True,
+        )
     print(
-        f"\nIn brackets: seeds. needed: answers per coordinate for the error of random ones at "
-        f"{MARKS[-1]}. worst: by how much the error exceeds 1.05 times that of random questions "
+        f"\nneeded: answers per coordinate for the error of random questions at {MARKS[-1]}. at "
+        "worst: by how much the error of chosen questions exceeds 1.05 times that of random ones "
         "and two standard errors, at any number of answers; none may be above 0."
     )
 
@@ -269,6 +280,28 @@ def replay(given: argparse.Namespace) -> None:
         print(line, flush=True)
 
 
+def gains(given: argparse.Namespace) -> None:
+    """Print accuracies of random questions, and by how much more others have, in per cent."""
+    heading("Real answers: per cent of unseen answers predicted; others over random, paired")
+    shown = (*SHOWN, REPLAYED[-1])
+    print("| set, d | splits | asked |", " | ".join(map(str, shown)), "|")
+    print("|---|---|---|" + "---|" * len(shown))
+    sets: dict[tuple, list[dict]] = {}
+    for line in _lines(given.file):
+        sets.setdefault(tuple(line["cell"][:2]), []).append(line["accuracies"])
+    places = [REPLAYED.index(mark) for mark in shown]
+    for (name, d), runs in sets.items():
+        found = {way: 100 * np.array([run[way] for run in runs])[:, places] for way in WAYS}
+        words = [f"{mean:.1f}" for mean in found["random"].mean(axis=0)]
+        print(f"| {name}, {d} | {len(runs)} | random |", " | ".join(words), "|")
+        for way in WAYS[1:]:
+            more = found[way] - found["random"]
+            spread = more.std(axis=0, ddof=1) / np.sqrt(len(more))
+            both = zip(more.mean(axis=0), spread, strict=True)
+            words = [f"{mean:+.1f} ± {error:.1f}" for mean, error in both]
+            print(f"| | | {way} |", " | ".join(words), "|")
+
+
 def _replayed(way: str, rows: np.ndarray, test: Triplets, n: int, d: int, seed: int) -> list:
     rng = np.random.default_rng([seed, 3])
     pool = Pool(rows, n, np.random.default_rng([seed, 2]))
@@ -294,11 +327,12 @@ def _replayed(way: str, rows: np.ndarray, test: Triplets, n: int, d: int, seed: 
 def large(given: argparse.Namespace) -> None:
     """Compare a pilot and landmarks on the rim with uniform questions, at equal numbers."""
     heading("Very many items: a pilot, and then landmarks on the rim")
-    print("| n | d | answers per coordinate | uniform: squared error | rim | ratio |")
-    print("|---|---|---|---|---|---|")
+    print("| n | d | answers | per coordinate | uniform: squared error | rim | ratio |")
+    print("|---|---|---|---|---|---|---|")
     n, d = given.items, 2
-    for per, seed in product(given.per_coordinate, range(given.seeds)):
-        crowd = Crowd(n, d, SCALES["noisy"], "btl", seed)
+    cases = product(given.clearness, given.per_coordinate, range(given.seeds))
+    for clearness, per, seed in cases:
+        crowd = Crowd(n, d, SCALES[clearness], "btl", seed)
         points, m = crowd.points, round(per * d * n)
         uniform = STE(d, random_state=0).fit(sample_triplets(points, m, random_state=seed))
         pilot = sample_triplets(points, round(PILOT * m), random_state=seed + 1)
@@ -319,7 +353,7 @@ def large(given: argparse.Namespace) -> None:
             for found in (uniform, rim)
         ]
         print(
-            f"| {n:,} | {d} | {per:g} | {errors[0]:.5f} | {errors[1]:.5f} | "
+            f"| {n:,} | {d} | {clearness} | {per:g} | {errors[0]:.5f} | {errors[1]:.5f} | "
             f"{errors[1] / errors[0]:.2f} |",
             flush=True,
         )
@@ -329,19 +363,20 @@ def planned(given: argparse.Namespace) -> None:
     """Hold the errors that plans predict against those of random questions in a file."""
     heading("Plans: the error predicted over the error simulated, by answers per coordinate")
     shown = [mark for mark in MARKS if mark >= asking.planning.SIMULATED[0]]
-    print("| n | d | answers | noise |", " | ".join(map(str, shown)), "|")
+    print("| n, d | answers | model | seeds |", " | ".join(map(str, shown)), "|")
     print("|---|---|---|---|" + "---|" * len(shown))
-    cells: dict[tuple, list[list[float]]] = {}
+    cells: dict[tuple, dict[int, list[float]]] = {}
     for line in _lines(given.file):
-        cells.setdefault(tuple(line["cell"][:4]), []).append(line["errors"]["random"])
-    for (n, d, clearness, noise), runs in sorted(cells.items()):
-        crowd = Crowd(n, d, SCALES[clearness], noise, 1000)  # none of the seeds above
-        pilot = crowd.model()
-        pilot.embedding_ = crowd.points
+        cells.setdefault(tuple(line["cell"][:4]), {})[line["cell"][4]] = line["errors"]["random"]
+    for (n, d, clearness, noise), by_seed in sorted(cells.items()):
+        runs = [*by_seed.values()]
+        crowds = [Crowd(n, d, SCALES[clearness], noise, seed) for seed in by_seed]
+        pilot = crowds[0].model()
+        pilot.embedding_ = np.concatenate([crowd.points for crowd in crowds])  # tells their size
         plan = asking.plan_study(n, d, pilot=pilot)
         found = dict(zip(MARKS, np.mean(runs, axis=0), strict=True))
         ratios = " | ".join(f"{plan.error_of(mark * n * d) / found[mark]:.2f}" for mark in shown)
-        print(f"| {n} | {d} | {clearness} | {noise} ({len(runs)}) | {ratios} |", flush=True)
+        print(f"| {n}, {d} | {clearness} | {NOISES[noise]} | {len(runs)} | {ratios} |", flush=True)
 
 
 def times(given: argparse.Namespace) -> None:
@@ -386,9 +421,13 @@ def arguments() -> argparse.Namespace:
     real.add_argument("--seeds", type=int, default=5)
     real.add_argument("--out", required=True)
     real.set_defaults(run=replay)
+    more = commands.add_parser("gains")
+    more.add_argument("file")
+    more.set_defaults(run=gains)
     many = commands.add_parser("large")
     many.add_argument("--items", type=int, default=100_000)
     many.add_argument("--per-coordinate", nargs="+", type=float, default=[60])
+    many.add_argument("--clearness", nargs="+", default=["noisy"], choices=SCALES)
     many.add_argument("--landmarks", type=int, default=8)
     many.add_argument("--seeds", type=int, default=3)
     many.set_defaults(run=large)

@@ -15,7 +15,10 @@ from ordinate import (
     sample_points,
     sample_triplets,
 )
+from ordinate.asking import planning
 from ordinate.cli import app
+from ordinate.kernels import losses
+from ordinate.kernels.losses import power_family
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +39,49 @@ def test_predicted_errors_are_those_of_other_studies(plan, per_coordinate):
         found = model.set_params(regularization=4 / 9).fit(answers).embedding_
         errors.append(procrustes_error(found, points, scale=True, relative=True))
     assert plan.error_of(per_coordinate * 80) == pytest.approx(np.mean(errors), rel=0.15)
+
+
+def test_few_clear_answers_take_the_ridge_that_fits_find():
+    """The prior of the truth is far wider than a map of few clear answers, which it lets grow."""
+    loss, errors = Power(0.5, 4.0, 0.05), []
+    pilot = PowerEmbedding(2, power=0.5, slope=4.0, lapse=0.05)
+    pilot.embedding_ = 10 * sample_points(1000, 2, random_state=0)
+    for seed in range(12):
+        points = 10 * sample_points(60, 2, random_state=100 + seed)
+        answers = sample_triplets(points, 660, noise=loss, random_state=seed)
+        model = PowerEmbedding(2, power=0.5, slope=4.0, lapse=0.05, random_state=0)
+        found = model.set_params(regularization=1.0).fit(answers).embedding_
+        errors.append(procrustes_error(found, points, scale=True, relative=True))
+    predicted = asking.plan_study(60, 2, pilot=pilot).error_of(660)
+    assert predicted == pytest.approx(np.mean(errors), rel=0.15)
+
+
+def test_simulated_maps_are_as_large_as_that_of_the_pilot(monkeypatch):
+    sizes = []
+
+    def study(points, *_):
+        sizes.append(points.var(axis=0).sum())
+        return np.ones(7)
+
+    monkeypatch.setattr("ordinate.asking.planning._study", study)
+    pilot = STE()
+    pilot.embedding_ = 2 * sample_points(6, 2, random_state=0)
+    pilot.embedding_ = np.vstack([pilot.embedding_, [np.nan, np.nan]])  # an item without a place
+    asking.plan_study(6, 2, pilot=pilot)
+    assert sizes == pytest.approx([np.nanvar(pilot.embedding_, axis=0).sum()] * len(sizes))
+
+
+def test_the_size_of_clear_maps():
+    """Whatever the unit of length and the truth's size; of answers never clear, the largest."""
+    points = sample_points(30, 2, random_state=0)
+
+    def size(scale, loss):
+        return scale * planning._clear_size(scale * points, loss, np.random.default_rng(0))
+
+    clear, noisy = (size(scale, power_family(1, 1, 0)) for scale in (10, 1))
+    assert clear == pytest.approx(noisy, rel=0.1)
+    assert size(100, power_family(1, 0.01, 0)) == pytest.approx(10 * clear)
+    assert size(1, losses.get("ckl")) == planning.SIZES[-1]
 
 
 def test_errors_fall_and_are_inverted(plan):

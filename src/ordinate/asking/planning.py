@@ -28,8 +28,12 @@ from ordinate.passes import MemoryTriplets
 SIMULATED = (5, 10, 20, 40, 80)  # answers per coordinate
 TOLD = (200, 800)  # by the information of questions alone
 MOST_ITEMS = 60  # in a simulated study
-N_STUDIES, MOST_STUDIES = 8, 16  # of as many items, and of fewer
+COORDINATES = 2000  # of all studies together, so that few items are simulated more often
+N_STUDIES, MOST_STUDIES = 8, 24
 FEW = 40  # answers per coordinate
+SURE_ROWS = 1000  # questions that tell how sure answers are
+CLEAR = 6.0  # standard deviation of z at which nearly all answers are sure
+SIZES = np.geomspace(1e-3, 4, 100)  # over the truth's
 TOL, MAX_ITER = 1e-2, 200  # of the descents, whose own error is then a hundredth of the maps'
 INFORMED = 100  # questions per coordinate whose information is summed
 POWER, SLOPE, LAPSE = 0.5, 4.0, 0.05  # how people answer, if no pilot tells
@@ -110,10 +114,9 @@ def plan_study(
     rng = random_generator(random_state)
     size = min(n, max(MOST_ITEMS, 4 * d))
     loss, spread = _answering(pilot, d)
-    n_studies = min(N_STUDIES * MOST_ITEMS // size, MOST_STUDIES)
-    maps = [
-        spread * sample_points(size, d, random_state=rng) for _ in range(max(n_studies, N_STUDIES))
-    ]
+    n_studies = min(max(COORDINATES // (size * d), N_STUDIES), MOST_STUDIES)
+    maps = [sample_points(size, d, random_state=rng) for _ in range(n_studies)]
+    maps = [points * (spread / _spread(points)) for points in maps]
     with single_threaded_blas():
         error = np.mean([_study(points, loss, rng) for points in maps], axis=0)
     return Plan(n, d, np.array([*SIMULATED, *TOLD]) * n * d, np.minimum.accumulate(error))
@@ -123,41 +126,76 @@ def _answering(pilot: Any, d: int) -> tuple[Loss, float]:
     """Return how people answer, and the size of the map on which they do."""
     if pilot is None:
         return power_family(POWER, SLOPE, LAPSE), 3.0
-    points = pilot.embedding_[~np.isnan(pilot.embedding_).any(axis=1)]
-    square = ((points - points.mean(axis=0)) ** 2).sum(axis=1).mean()
-    return pilot._loss(d), math.sqrt(2 * square)
+    return pilot._loss(d), _spread(pilot.embedding_)
+
+
+def _spread(points: np.ndarray) -> float:
+    """Return the root mean square distance of two items of a map, each with itself included."""
+    centred = points - np.nanmean(points, axis=0)
+    return math.sqrt(2 * np.nanmean((centred**2).sum(axis=1)))
 
 
 def _study(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> np.ndarray:
     """Return the errors of maps of simulated answers, and then those that information tells."""
     n, d = points.shape
-    size = (points - points.mean(axis=0)) ** 2
-    ridge = n * d / size.sum()  # of the normal prior that the points come from
-    options: dict[str, Any] = {"regularization": ridge, "tol": TOL, "max_iter": MAX_ITER}
+    options: dict[str, Any] = {"tol": TOL, "max_iter": MAX_ITER}
+    square = float(points.var(axis=0).sum())
+    first_ridge = d / (square * _clear_size(points, loss, rng) ** 2)
     errors = []
     for mark in SIMULATED:
         store = _answers(points, loss, round(mark * n * d), rng)
         start = spectral_start(store, d, rng).points
         start *= best_scale(store, loss, start)
+        options["regularization"] = first_ridge
         if mark <= FEW:  # descents may end in poor maps, so that starts race, as they do in fits
             start = Race(store, loss, rng, **options).run(Start("spectral", start))[0].points
-        found = minimise(store, loss, start, **options)
+        first = minimise(store, loss, start, **options).points
+        options["regularization"] = _ridge(store, loss, first, **options)
+        found = minimise(store, loss, first, **options)
         errors.append(procrustes_error(found.points, points, scale=True, relative=True))
+    ridge = d / square  # of the normal prior that the points come from
     store = _answers(points, loss, round(INFORMED * n * d), rng)
     per_mark = store.curvature(points, loss)[0] / INFORMED
     aligned = 1 - (1 + d * (d + 1) / 2) / (n * d)  # what moving, turning and scaling take away
     for mark in TOLD:
         variance = np.linalg.inv(mark * per_mark + ridge * np.eye(d))
-        share = np.trace(variance, axis1=1, axis2=2).sum() / size.sum()
+        share = np.trace(variance, axis1=1, axis2=2).sum() / (n * square)
         errors.append(math.sqrt(aligned * share))
     return np.array(errors)
 
 
-def _answers(points: np.ndarray, loss: Loss, m: int, rng: np.random.Generator) -> MemoryTriplets:
-    """Answer questions drawn at random, of which few items have some more than once."""
+def _clear_size(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> float:
+    """Return the size, over the truth's, of a map on which nearly all answers would be sure.
+
+    Fits, which do not know the truth, begin with the prior of such a map. Where answers are never
+    that sure, or only on far larger maps, it is the largest size that is tried.
+    """
+    near, far = _asked(points, SURE_ROWS, rng)[1:]
+    spreads = [np.std(loss.argument(size**2 * near, size**2 * far)) for size in SIZES]
+    return float(SIZES[min(int(np.searchsorted(spreads, CLEAR)), len(SIZES) - 1)])
+
+
+def _ridge(
+    store: MemoryTriplets, loss: Loss, points: np.ndarray, *, regularization: float, **_: Any
+) -> float:
+    """Return that of a normal prior as wide as a map and its errors, as fits find it."""
+    n, d = points.shape
+    variance = np.linalg.inv(store.curvature(points, loss)[0] + regularization * np.eye(d))
+    return n * d / float((points**2).sum() + np.trace(variance, axis1=1, axis2=2).sum())
+
+
+def _asked(
+    points: np.ndarray, m: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw questions, of which few items have some more than once, and their squared distances."""
     rows = numbered_questions(rng.integers(count_questions(len(points)), size=m), len(points))
     anchor, first, second = rows.T
-    to_first, to_second = (pair_distances(points, anchor, item) for item in (first, second))
+    return rows, pair_distances(points, anchor, first), pair_distances(points, anchor, second)
+
+
+def _answers(points: np.ndarray, loss: Loss, m: int, rng: np.random.Generator) -> MemoryTriplets:
+    """Answer questions drawn at random."""
+    rows, to_first, to_second = _asked(points, m, rng)
     says_first = rng.random(m) < loss.probability(to_first, to_second)
     answered = np.where(says_first[:, None], rows, rows[:, [0, 2, 1]])
     return MemoryTriplets.from_triplets(Triplets(answered, n_items=len(points)))
