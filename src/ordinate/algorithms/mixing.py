@@ -1,11 +1,11 @@
 """Whether opponents are met at random, and one step is enough, as a sample of comparisons tells."""
 
-from collections.abc import Generator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._base.arrays import cast, inverse_of, namespace, on_host, random_like
+from ordinate._base.arrays import beside, cast, inverse_of, namespace, on_host, random_like
 from ordinate._base.threads import run
 from ordinate.kernels.noise import Noise
 from ordinate.passes import ColumnStore
@@ -14,6 +14,9 @@ SAMPLE = 16  # comparisons per item in the sample
 MIXING = 0.85  # contraction on it below which opponents are met at random, by and large
 SURELY = 0.8  # contraction below which a gradient tells the error; random opponents leave 0.5
 SLOW = 0.9  # contraction that must not go unnoticed
+CHECKED = 8  # comparisons per item of the sample on which a step is checked
+SURE = 3  # standard errors that a check adds to what it finds
+LEAST = 0.5  # curvature of a score, in that of the mean one, below which random opponents add some
 
 
 def well_mixed(
@@ -40,16 +43,21 @@ def contraction(
     """
     if n_steps is None:
         n_steps = mixing_steps(columns.n_items, int(columns.sizes.min()))
-    xp, coupled, batches = namespace(theta), columns.coupling(theta, noise), in_batches(theta)
-    diagonal = coupled(xp.ones_like(theta))
+    xp = namespace(theta)
     # The same numbers for each column, whatever others are ranked with it.
     start = random_like(theta[:1]) - 0.5
-    chains = [_lanczos(diagonal[batch], start, n_steps) for batch in batches]
-    found = run(next, chains)
-    for _ in range(n_steps):
-        sums = coupled(xp.concatenate(found))
-        found = run(_sent, zip(chains, [sums[batch] for batch in batches], strict=True))
-    return np.concatenate([_largest_eigenvalue(*halves) for halves in found])
+
+    def largest(batch: slice) -> np.ndarray:
+        at = range(len(theta))[batch]
+        coupling = columns.coupling(dict(zip(at, theta[batch], strict=True)), noise)
+
+        def coupled(values: np.ndarray) -> np.ndarray:
+            return xp.stack(list(coupling(dict(zip(at, values, strict=True))).values()))
+
+        return _largest_eigenvalue(*_lanczos(coupled, xp.ones_like(theta[batch]), start, n_steps))
+
+    # All steps of a column after each other: its part of the sample stays in a core's cache.
+    return np.concatenate(run(largest, in_batches(theta)))
 
 
 def in_batches(columns: np.ndarray) -> list[slice]:
@@ -63,14 +71,20 @@ def in_batches(columns: np.ndarray) -> list[slice]:
 
 
 def _lanczos(
-    diagonal: np.ndarray, start: np.ndarray, n_steps: int
-) -> Generator[Any, np.ndarray, None]:
-    """Yield vectors (k, n), to be sent their products with the coupling.
+    coupled: Callable[[np.ndarray], np.ndarray], ones: np.ndarray, start: np.ndarray, n_steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Diagonals, and what is beside them, of tridiagonal matrices.
 
-    In the end, yield the diagonals, and what is beside them, of tridiagonal matrices whose
-    eigenvalues are near the outermost of D^-1/2 (D - H) D^-1/2, but for the largest, which is 1.
+    Their eigenvalues are near the outermost of D^-1/2 (D - H) D^-1/2, but for the largest, which is
+    1. ``coupled`` multiplies vectors (k, n) by D - H; D is its product with ``ones``.
     """
-    xp, root = namespace(diagonal), inverse_of(diagonal) ** 0.5
+    xp, diagonal = namespace(ones), coupled(ones)
+    # Items that the sample tells little about, as those far out, hang on one or two others: slow
+    # directions of a few scores each, which hide those of many. They meet everybody a little.
+    added = xp.clip(LEAST * diagonal.mean(axis=1)[:, None] - diagonal, 0, None)
+    share = added * inverse_of(added.sum(axis=1))[:, None]
+    diagonal = diagonal + added
+    root = inverse_of(diagonal) ** 0.5
     # The eigenvector of 1: all scores can move together.
     together = (diagonal * inverse_of(diagonal.sum(axis=1))[:, None]) ** 0.5
     new, last = together * start, 0.0
@@ -79,19 +93,16 @@ def _lanczos(
         new -= together * (together * new).sum(axis=1)[:, None]
         length = (new**2).sum(axis=1)[:, None] ** 0.5
         v = new * inverse_of(length)
-        new = root * (yield root * v) - length * last
+        moved = root * v
+        reached = coupled(moved) + added * (share * moved).sum(axis=1)[:, None]
+        new = root * reached - length * last
         product = (v * new).sum(axis=1)[:, None]
         new -= product * v
         last = v
         lengths.append(length)
         products.append(product)
     # Moved to the host at the end: a device would be waited for in every step.
-    yield on_host(xp.hstack(products)), on_host(xp.hstack(lengths[1:]))
-
-
-def _sent(task: tuple[Generator[Any, np.ndarray, None], Any]) -> Any:
-    chain, product = task
-    return chain.send(product)
+    return on_host(xp.hstack(products)), on_host(xp.hstack(lengths[1:]))
 
 
 def _largest_eigenvalue(diagonal: np.ndarray, beside_it: np.ndarray) -> np.ndarray:
@@ -114,19 +125,18 @@ def mixing_steps(n_items: int, fewest: int) -> int:
 
 
 class StepCheck(NamedTuple):
-    """Bounds what a Newton step with the diagonal alone leaves of the Newton decrement.
+    """Tells what a Newton step with the diagonal alone leaves of the Newton decrement.
 
     The step would leave no gradient if the curvature were diagonal and constant. On a sample the
-    gradient's change can be compared with that: what is left, scaled up to all comparisons as if
-    it were all of one sign, bounds what is left there. Answers cancel from the change, so that it
-    carries no noise of theirs.
+    gradient's change can be compared with that. What is left there has two parts: one that grows
+    with the comparisons, as where groups of items hardly meet, and chance, which grows with their
+    root. Two halves of the sample share the former alone. Answers cancel from the change, so that
+    it carries no noise of theirs.
     """
 
-    sample: ColumnStore
-    noise: Noise
-    scores: np.ndarray
-    curvature: np.ndarray
-    start: dict[int, np.ndarray]
+    whole: "_Moves"
+    half: "_Moves"
+    information: np.ndarray
     scale: np.ndarray
 
     @classmethod
@@ -136,22 +146,63 @@ class StepCheck(NamedTuple):
         noise: Noise,
         scores: np.ndarray,
         curvature: np.ndarray,
+        information: np.ndarray,
         columns: ColumnStore,
     ) -> "StepCheck":
-        """Prepare for steps from ``scores`` (l, n); ``curvature`` is that of one comparison."""
-        far, near = sample.counts()
+        """Prepare for steps from ``scores`` (l, n).
+
+        ``curvature`` is that of one comparison, ``information`` that of all in ``columns``.
+        """
         scores = cast(scores, "float32")
-        start = sample.gradient(dict(enumerate(scores)), noise)
-        scale = columns.sizes / sample.sizes
-        return cls(sample, noise, scores, curvature * (far + near), start, scale)
+        whole = sample.sample(CHECKED * sample.n_items // 2)
+        half = whole.sample(CHECKED * sample.n_items // 4)
+        moves = [_Moves.of(store, noise, scores, curvature) for store in (whole, half)]
+        return cls(*moves, information, columns.sizes / whole.sizes)
+
+    @property
+    def n_read(self) -> int:
+        """Pairs that one check of all columns reads."""
+        return 3 * int(self.whole.store.sizes.sum() + self.half.store.sizes.sum())
 
     def decrement_left(self, batch: slice, step: np.ndarray) -> np.ndarray:
-        """Bound the decrements after a ``step`` (k, n) of the columns in a batch."""
+        """Decrements after a ``step`` (k, n) of the columns in a batch, by and large at most."""
+        share = (self.half.store.sizes / self.whole.store.sizes)[batch]
+        part = beside(step, share)[:, None]
+        other = 1 - part
+        one = self.half.left(batch, step)
+        two = (self.whole.left(batch, step) - one) * inverse_of(other)
+        one = one / part
+        inverse = inverse_of(self.information[batch])
+        common, chance = one * two * inverse, part * other * (one - two) ** 2 * inverse
+        total, spread, by_chance = (
+            on_host(values.sum(axis=1)) for values in (common, common**2, chance)
+        )
+        scale = self.scale[batch]
+        found = scale**2 * (np.maximum(total, 0) + SURE * spread**0.5) + scale * by_chance
+        return np.where(share < 1, found, np.inf)  # so few that there are no halves
+
+
+class _Moves(NamedTuple):
+    """How a sample's gradient moves with the scores."""
+
+    store: ColumnStore
+    noise: Noise
+    scores: np.ndarray
+    curvature: np.ndarray
+    start: dict[int, np.ndarray]
+
+    @classmethod
+    def of(
+        cls, store: ColumnStore, noise: Noise, scores: np.ndarray, curvature: np.ndarray
+    ) -> "_Moves":
+        far, near = store.counts()
+        start = store.gradient(dict(enumerate(scores)), noise)
+        return cls(store, noise, scores, curvature * (far + near), start)
+
+    def left(self, batch: slice, step: np.ndarray) -> np.ndarray:
+        """What a step (k, n) leaves of the gradients, beyond what it would with the diagonal."""
         xp, every = namespace(step), range(len(self.scores))[batch]
         new = self.scores[batch] + cast(step, "float32")
-        moved = self.sample.gradient(dict(zip(every, new, strict=True)), self.noise)
+        moved = self.store.gradient(dict(zip(every, new, strict=True)), self.noise)
         change = xp.stack([moved[i] - self.start[i] for i in every])
-        curvature = self.curvature[batch]
-        left = change + curvature * step
-        decrement = (left**2 * inverse_of(curvature)).sum(axis=1)
-        return self.scale[batch] * on_host(decrement)
+        return change + self.curvature[batch] * step

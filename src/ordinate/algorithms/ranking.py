@@ -31,7 +31,8 @@ RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study be
 WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
 LOOSE = 1e-3  # tolerance from which scores need only be right on the whole
 NEAR = 1.0  # squared error of first scores, in that of at most MANY, up to which they are trusted
-MANY = 128  # comparisons per item from which a sample checks a step at less cost than a pass
+MANY = 128  # comparisons per item
+ENOUGH = 48  # comparisons per item from which a sample checks a step at less cost than a pass
 MEMORY = 10  # steps that the quasi-Newton climb remembers
 
 
@@ -137,25 +138,25 @@ def rank_columns(
     steps = mixing_steps(columns.n_items, int(columns.sizes.min()) if fewest is None else fewest)
     mixed, surely = well_mixed(sample, first, noise, steps)
     ridge, n_compared = _ridge(regularization, fields, mixed), on_host((compared > 0).sum(axis=1))
-    n_samples = steps + 1
+    n_sampled = (steps + 1) * sample.sizes.sum()
 
     # Where they are, and first scores are near the maximum, the mean field tells the curvature, and
     # a small gradient means a small error. There a Newton step with the diagonal alone may be
     # enough, as the sample tells where that costs less than to ask all comparisons again.
-    times_many = 2 * columns.sizes / (MANY * columns.n_items)
-    many = times_many >= 1
+    per_item = 2 * columns.sizes / columns.n_items
+    many = per_item >= ENOUGH
     trusted = loose & surely & np.concatenate([field.solved for field in fields])
     enough, expected = np.zeros(len(columns), bool), None
     if trusted.any():
         mean = _mean_information(fields, batches, first)
         expected = compared * mean
         change, decrement = _diagonal_steps(scores, gradients, expected, ridge, batches)
-        trusted &= decrement <= NEAR * n_compared * np.maximum(times_many, 1)
+        trusted &= decrement <= NEAR * n_compared * np.maximum(per_item / MANY, 1)
         if (trusted & many).any():
-            check = StepCheck.of(sample, noise, first, mean, columns)
+            check = StepCheck.of(sample, noise, first, mean, expected, columns)
             left = run(lambda batch: check.decrement_left(batch, change[batch]), batches)
             enough = trusted & many & (np.concatenate(left) <= tol * n_compared)
-            n_samples += 3
+            n_sampled += check.n_read
             at = beside(scores, np.flatnonzero(enough))
             scores[at] = _centred(scores[at] + change[at], ranked[at])
 
@@ -173,7 +174,7 @@ def rank_columns(
     expected = compared * _mean_information(fields, batches, scores) if trusted.any() else None
     information = passes.information(scores, ~trusted, expected)
     one_sided = (compared > 0) & ((far == 0) | (near == 0))
-    n_read = passes.n_read + n_samples * sample.sizes.sum()
+    n_read = passes.n_read + n_sampled
     return Scores(
         scores=scores.T,
         information=information.T,
