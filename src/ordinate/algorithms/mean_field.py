@@ -68,6 +68,15 @@ class MeanField(NamedTuple):
         return found.reshape(scores.shape)
 
 
+    @property
+    def stretching(self) -> np.ndarray:
+        """Curvature (l,) along the scores that the comparisons of all items add, per comparison."""
+        x, share = on_host(self.opponents), on_host(self.share)
+        apart = x[:, :, None] - x[:, None, :]
+        each = share[:, :, None] * share[:, None, :] * self.noise.information(apart) * apart**2
+        return each.sum(axis=(1, 2)) / 2
+
+
 def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:
     """First scores from how often each item was far and near.
 

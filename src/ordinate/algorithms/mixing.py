@@ -14,7 +14,7 @@ SAMPLE = 16  # comparisons per item in the sample
 MIXING = 0.85  # contraction on it below which opponents are met at random, by and large
 SURELY = 0.8  # contraction below which a gradient tells the error; random opponents leave 0.5
 SLOW = 0.9  # contraction that must not go unnoticed
-CHECKED = 8  # comparisons per item of the sample on which a step is checked
+CHECKED = 4  # comparisons per item of the sample on which a step is checked
 SURE = 3  # standard errors that a check adds to what it finds
 LEAST = 0.5  # curvature of a score, in that of the mean one, below which random opponents add some
 
@@ -164,14 +164,16 @@ class StepCheck(NamedTuple):
         """Pairs that one check of all columns reads."""
         return 3 * int(self.whole.store.sizes.sum() + self.half.store.sizes.sum())
 
-    def decrement_left(self, batch: slice, step: np.ndarray) -> np.ndarray:
-        """Decrements after a ``step`` (k, n) of the columns in a batch, by and large at most."""
+    def left(self, batch: slice, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What a ``step`` (k, n) of the columns in a batch leaves.
+
+        That is the decrements (k,), by and large at most, and the slopes (k,) along the scores.
+        """
         share = (self.half.store.sizes / self.whole.store.sizes)[batch]
         part = beside(step, share)[:, None]
         other = 1 - part
-        one = self.half.left(batch, step)
-        two = (self.whole.left(batch, step) - one) * inverse_of(other)
-        one = one / part
+        one, both = (moves.left(batch, step) for moves in (self.half, self.whole))
+        one, two = one / part, (both - one) * inverse_of(other)
         inverse = inverse_of(self.information[batch])
         common, chance = one * two * inverse, part * other * (one - two) ** 2 * inverse
         total, spread, by_chance = (
@@ -179,7 +181,8 @@ class StepCheck(NamedTuple):
         )
         scale = self.scale[batch]
         found = scale**2 * (np.maximum(total, 0) + SURE * spread**0.5) + scale * by_chance
-        return np.where(share < 1, found, np.inf)  # so few that there are no halves
+        slope = scale * on_host((self.whole.scores[batch] * both).sum(axis=1))
+        return np.where(share < 1, found, np.inf), slope  # so few that there are no halves
 
 
 class _Moves(NamedTuple):

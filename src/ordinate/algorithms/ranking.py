@@ -32,7 +32,7 @@ WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
 LOOSE = 1e-3  # tolerance from which scores need only be right on the whole
 NEAR = 1.0  # squared error of first scores, in that of at most MANY, up to which they are trusted
 MANY = 128  # comparisons per item
-ENOUGH = 48  # comparisons per item from which a sample checks a step at less cost than a pass
+ENOUGH = 24  # comparisons per item from which a sample checks a step at less cost than a pass
 MEMORY = 10  # steps that the quasi-Newton climb remembers
 
 
@@ -153,12 +153,16 @@ def rank_columns(
         change, decrement = _diagonal_steps(scores, gradients, expected, ridge, batches)
         trusted &= decrement <= NEAR * n_compared * np.maximum(per_item / MANY, 1)
         if (trusted & many).any():
-            check = StepCheck.of(sample, noise, first, mean, expected, columns)
-            left = run(lambda batch: check.decrement_left(batch, change[batch]), batches)
-            enough = trusted & many & (np.concatenate(left) <= tol * n_compared)
+            check = StepCheck.of(sample, noise, scores, mean, expected, columns)
+            found = run(lambda batch: check.left(batch, change[batch]), batches)
+            left, slope = map(np.concatenate, zip(*found, strict=True))
+            enough = trusted & many & (left <= tol * n_compared)
             n_sampled += check.n_read
             at = beside(scores, np.flatnonzero(enough))
-            scores[at] = _centred(scores[at] + change[at], ranked[at])
+            # What all scores share would be shared by all columns, and not average out in a map.
+            stretched = 1 + slope * inverse_of(_stretching(fields, compared, scores, ridge))
+            new = (scores[at] + change[at]) * beside(scores, stretched[enough, None])
+            scores[at] = _centred(new, ranked[at])
 
     # Quasi-Newton steps elsewhere.
     information = passes.information(first, ~trusted, expected)
@@ -239,6 +243,14 @@ def _mean_information(
     by_batch = zip(fields, batches, strict=True)
     found = run(lambda task: task[0].information(scores[task[1]]), by_batch)
     return namespace(scores).concatenate(found)
+
+
+def _stretching(
+    fields: list[MeanField], compared: np.ndarray, scores: np.ndarray, ridge: np.ndarray
+) -> np.ndarray:
+    """Curvature (l,) of the log-likelihood, and of the ridge, along the scores."""
+    each = np.concatenate([field.stretching for field in fields])
+    return on_host(compared.sum(axis=1)) * each + ridge * on_host((scores**2).sum(axis=1))
 
 
 def _ridge(regularization: float | str, fields: list[MeanField], mixed: np.ndarray) -> np.ndarray:
