@@ -151,7 +151,12 @@ def rank_columns(
         mean = _mean_information(fields, batches, first)
         expected = compared * mean
         change, decrement = _diagonal_steps(scores, gradients, expected, ridge, batches)
-        trusted &= decrement <= NEAR * n_compared * np.maximum(per_item / MANY, 1)
+        near_enough = NEAR * n_compared * np.maximum(per_item / MANY, 1)
+        if (trusted & (decrement > near_enough)).any():
+            by_batch = zip(fields, batches, strict=True)
+            chance = run(lambda task: task[0].by_chance(far[task[1]], near[task[1]]), by_batch)
+            near_enough = near_enough + np.concatenate(chance)
+        trusted &= decrement <= near_enough
         if (trusted & many).any():
             check = StepCheck.of(sample, noise, scores, mean, expected, columns)
             found = run(lambda batch: check.left(batch, change[batch]), batches)
