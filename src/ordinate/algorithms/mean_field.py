@@ -62,7 +62,7 @@ class MeanField(NamedTuple):
         return self._over_opponents(self.noise.information, scores)
 
     def by_chance(self, far: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """Squared error (l,) of the first scores, in units of the answers' own, by random opponents.
+        """Squared error (l,) of first scores, in that of the answers, by random opponents alone.
 
         Those that an item happens to meet differ from all: its share of being far, p, varies by
         p (1 - p) in all, and by the mean of f (1 - f) over opponents through its answers alone.
@@ -86,7 +86,6 @@ class MeanField(NamedTuple):
         myself = self.own_share * function(x - opponent)
         found = namespace(x).clip(everyone - myself, 0, None) / (1 - self.own_share)
         return found.reshape(scores.shape)
-
 
     @property
     def stretching(self) -> np.ndarray:

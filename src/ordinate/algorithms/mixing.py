@@ -156,8 +156,12 @@ class StepCheck(NamedTuple):
         scores = cast(scores, "float32")
         whole = sample.sample(CHECKED * sample.n_items // 2)
         half = whole.sample(CHECKED * sample.n_items // 4)
-        moves = [_Moves.of(store, noise, scores, curvature) for store in (whole, half)]
-        return cls(*moves, information, columns.sizes / whole.sizes)
+        return cls(
+            _Moves.of(whole, noise, scores, curvature),
+            _Moves.of(half, noise, scores, curvature),
+            information,
+            columns.sizes / whole.sizes,
+        )
 
     @property
     def n_read(self) -> int:
