@@ -1,7 +1,8 @@
 """Whether opponents are met at random, and one step is enough, as a sample of comparisons tells."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,24 +12,26 @@ from ordinate.kernels.noise import Noise
 from ordinate.passes import ColumnStore
 
 SAMPLE = 16  # comparisons per item in the sample
-MIXING = 0.85  # contraction on it below which opponents are met at random, by and large
-SURELY = 0.8  # contraction below which a gradient tells the error; random opponents leave 0.5
+MIXING = 0.8  # contraction on it below which opponents are met at random, by and large
+SURELY = 0.75  # contraction below which a gradient tells the error; random opponents leave 0.5
 SLOW = 0.9  # contraction that must not go unnoticed
+STILL_SLOW = 0.85  # the same, where items known little meet everybody
 CHECKED = 4  # comparisons per item of the sample on which a step is checked
 SURE = 3  # standard errors that a check adds to what it finds
-LEAST = 0.5  # curvature of a score, in that of the mean one, below which random opponents add some
+LEAST = 1.0  # curvature of a score, in that of the mean one, below which random opponents add some
 
 
 def well_mixed(
     sample: ColumnStore, scores: np.ndarray, noise: Noise, n_steps: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per column, whether items meet opponents at random, by and large, and whether surely.
 
-    With fewer comparisons per item than can show it they are taken to, but not surely.
+    With fewer comparisons per item than can show it they are taken to, but not surely. And how many
+    passes over the sample that took.
     """
     few = 2 * sample.sizes < SAMPLE / 2 * sample.n_items
-    found = contraction(sample, cast(scores, "float32"), noise, n_steps)
-    return few | (found < MIXING), ~few & (found < SURELY)
+    found, taken = _contractions(sample, cast(scores, "float32"), noise, n_steps)
+    return few | (found < MIXING), ~few & (found < SURELY), taken + 1
 
 
 def contraction(
@@ -41,23 +44,40 @@ def contraction(
     items fall into groups that hardly meet, or meet only their like: there a small gradient can go
     with a large error.
     """
-    if n_steps is None:
-        n_steps = mixing_steps(columns.n_items, int(columns.sizes.min()))
+    return _contractions(columns, theta, noise, n_steps)[0]
+
+
+def _contractions(
+    columns: ColumnStore, theta: np.ndarray, noise: Noise, n_steps: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The contraction of each column, and the steps that it took."""
+    least = n_steps or mixing_steps(columns.n_items, int(columns.sizes.min()))
     xp = namespace(theta)
     # The same numbers for each column, whatever others are ranked with it.
     start = random_like(theta[:1]) - 0.5
 
-    def largest(batch: slice) -> np.ndarray:
+    def largest(batch: slice) -> tuple[np.ndarray, np.ndarray]:
         at = range(len(theta))[batch]
         coupling = columns.coupling(dict(zip(at, theta[batch], strict=True)), noise)
 
         def coupled(values: np.ndarray) -> np.ndarray:
             return xp.stack(list(coupling(dict(zip(at, values, strict=True))).values()))
 
-        return _largest_eigenvalue(*_lanczos(coupled, xp.ones_like(theta[batch]), start, n_steps))
+        chain = _lanczos(coupled, xp.ones_like(theta[batch]), start)
+        steps = list(islice(chain, least))
+        found, taken = _largest_eigenvalue(steps), np.full(len(at), least)
+        while True:
+            # What is as slow as that, without being a group, could still hide one.
+            late = (found < SURELY) & (taken < _steps_to_see(STILL_SLOW, found, columns.n_items))
+            if not late.any():
+                return found, taken
+            steps += islice(chain, 2)
+            found = np.where(late, _largest_eigenvalue(steps), found)
+            taken = np.where(late, len(steps), taken)
 
     # All steps of a column after each other: its part of the sample stays in a core's cache.
-    return np.concatenate(run(largest, in_batches(theta)))
+    found, taken = zip(*run(largest, in_batches(theta)), strict=True)
+    return np.concatenate(found), np.concatenate(taken)
 
 
 def in_batches(columns: np.ndarray) -> list[slice]:
@@ -71,9 +91,9 @@ def in_batches(columns: np.ndarray) -> list[slice]:
 
 
 def _lanczos(
-    coupled: Callable[[np.ndarray], np.ndarray], ones: np.ndarray, start: np.ndarray, n_steps: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Diagonals, and what is beside them, of tridiagonal matrices.
+    coupled: Callable[[np.ndarray], np.ndarray], ones: np.ndarray, start: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the diagonals of tridiagonal matrices, and what is before them, a number (k, 1) each.
 
     Their eigenvalues are near the outermost of D^-1/2 (D - H) D^-1/2, but for the largest, which is
     1. ``coupled`` multiplies vectors (k, n) by D - H; D is its product with ``ones``.
@@ -88,8 +108,7 @@ def _lanczos(
     # The eigenvector of 1: all scores can move together.
     together = (diagonal * inverse_of(diagonal.sum(axis=1))[:, None]) ** 0.5
     new, last = together * start, 0.0
-    lengths, products = [], []
-    for _ in range(n_steps):
+    while True:
         new -= together * (together * new).sum(axis=1)[:, None]
         length = (new**2).sum(axis=1)[:, None] ** 0.5
         v = new * inverse_of(length)
@@ -99,14 +118,15 @@ def _lanczos(
         product = (v * new).sum(axis=1)[:, None]
         new -= product * v
         last = v
-        lengths.append(length)
-        products.append(product)
-    # Moved to the host at the end: a device would be waited for in every step.
-    return on_host(xp.hstack(products)), on_host(xp.hstack(lengths[1:]))
+        yield product, length
 
 
-def _largest_eigenvalue(diagonal: np.ndarray, beside_it: np.ndarray) -> np.ndarray:
-    """Largest eigenvalues by size of symmetric tridiagonal matrices, of which this is one half."""
+def _largest_eigenvalue(steps: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Largest eigenvalues by size of the tridiagonal matrices that steps of Lanczos' method give."""
+    xp = namespace(steps[0][0])
+    # Moved to the host together: a device would be waited for in every step.
+    diagonal, before_it = (on_host(xp.hstack(half)) for half in zip(*steps, strict=True))
+    beside_it = before_it[:, 1:]
     matrices = np.zeros((*diagonal.shape, diagonal.shape[1]))
     at = np.arange(diagonal.shape[1])
     matrices[:, at, at] = diagonal
@@ -120,8 +140,13 @@ def mixing_steps(n_items: int, fewest: int) -> int:
     # 1 / sqrt(n) of the random error to begin with, and outgrows them by the factor of Chebyshev's
     # polynomials in every step.
     per_item = np.clip(2 * fewest / n_items, SAMPLE / 2, SAMPLE)
-    growth = np.arccosh(SLOW * per_item**0.5 / 2)
-    return int(np.ceil((np.log(n_items) / 2 + 3.5) / growth))
+    return int(_steps_to_see(SLOW, 2 / per_item**0.5, n_items))
+
+
+def _steps_to_see(slow: float, others: Any, n_items: int) -> np.ndarray:
+    """Steps after which an eigenvalue stands out from others that are so large at most."""
+    growth = np.arccosh(np.maximum(slow / np.maximum(others, 1e-3), 1 + 1e-6))
+    return np.ceil((np.log(n_items) / 2 + 3.5) / growth)
 
 
 class StepCheck(NamedTuple):

@@ -136,9 +136,9 @@ def rank_columns(
 
     # A sample tells whether opponents are met at random.
     steps = mixing_steps(columns.n_items, int(columns.sizes.min()) if fewest is None else fewest)
-    mixed, surely = well_mixed(sample, first, noise, steps)
+    mixed, surely, n_samples = well_mixed(sample, first, noise, steps)
     ridge, n_compared = _ridge(regularization, fields, mixed), on_host((compared > 0).sum(axis=1))
-    n_sampled = (steps + 1) * sample.sizes.sum()
+    n_sampled = (n_samples * sample.sizes).sum()
 
     # Where they are, and first scores are near the maximum, the mean field tells the curvature, and
     # a small gradient means a small error. There a Newton step with the diagonal alone may be

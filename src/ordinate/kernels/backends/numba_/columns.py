@@ -63,9 +63,7 @@ def _score_sums(pairs, weight, scores):
 
 def pair_information(pairs, weight, scores, noise):
     language = SINGLE if scores.dtype == np.float32 else DOUBLE
-    return filled(_pair_information, language, information=noise.information)(
-        pairs, weight, scores
-    )
+    return filled(_pair_information, language, information=noise.information)(pairs, weight, scores)
 
 
 def _pair_information(pairs, weight, scores):
