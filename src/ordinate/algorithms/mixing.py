@@ -122,7 +122,7 @@ def _lanczos(
 
 
 def _largest_eigenvalue(steps: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Largest eigenvalues by size of the tridiagonal matrices that steps of Lanczos' method give."""
+    """Largest eigenvalues by size of the tridiagonal matrices that Lanczos' method gives."""
     xp = namespace(steps[0][0])
     # Moved to the host together: a device would be waited for in every step.
     diagonal, before_it = (on_host(xp.hstack(half)) for half in zip(*steps, strict=True))
