@@ -17,7 +17,7 @@ SURELY = 0.75  # contraction below which a gradient tells the error; random oppo
 SLOW = 0.9  # contraction that must not go unnoticed
 STILL_SLOW = 0.85  # the same, where items known little meet everybody
 CHECKED = 4  # comparisons per item of the sample on which a step is checked
-SURE = 3  # standard errors that a check adds to what it finds
+SURE = 3  # standard errors that a check allows for
 LEAST = 1.0  # curvature of a score, in that of the mean one, below which random opponents add some
 
 
@@ -196,22 +196,24 @@ class StepCheck(NamedTuple):
     def left(self, batch: slice, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What a ``step`` (k, n) of the columns in a batch leaves.
 
-        That is the decrements (k,), by and large at most, and the slopes (k,) along the scores.
+        That is the decrements (k,), by and large at most, and the slopes (k,) along the scores, 0
+        if that may be chance.
         """
         share = (self.half.store.sizes / self.whole.store.sizes)[batch]
         part = beside(step, share)[:, None]
         other = 1 - part
         one, both = (moves.left(batch, step) for moves in (self.half, self.whole))
         one, two = one / part, (both - one) * inverse_of(other)
-        inverse = inverse_of(self.information[batch])
-        common, chance = one * two * inverse, part * other * (one - two) ** 2 * inverse
-        total, spread, by_chance = (
-            on_host(values.sum(axis=1)) for values in (common, common**2, chance)
+        inverse, scores = inverse_of(self.information[batch]), self.whole.scores[batch]
+        common, chance = one * two * inverse, part * other * (one - two) ** 2
+        sums = common, common**2, chance * inverse, scores * both, scores**2 * chance
+        total, spread, by_chance, slope, slope_spread = (
+            on_host(values.sum(axis=1)) for values in sums
         )
         scale = self.scale[batch]
         found = scale**2 * (np.maximum(total, 0) + SURE * spread**0.5) + scale * by_chance
-        slope = scale * on_host((self.whole.scores[batch] * both).sum(axis=1))
-        return np.where(share < 1, found, np.inf), slope  # so few that there are no halves
+        found = np.where(share < 1, found, np.inf)  # so few that there are no halves
+        return found, scale * slope * (np.abs(slope) > SURE * slope_spread**0.5)
 
 
 class _Moves(NamedTuple):

@@ -33,6 +33,7 @@ LOOSE = 1e-3  # tolerance from which scores need only be right on the whole
 NEAR = 1.0  # squared error of first scores, in that of at most MANY, up to which they are trusted
 MANY = 128  # comparisons per item
 ENOUGH = 24  # comparisons per item from which a sample checks a step at less cost than a pass
+MANY_ITEMS = 2000  # below which a pass costs little, and a sample tells less: MANY are enough
 MEMORY = 10  # steps that the quasi-Newton climb remembers
 
 
@@ -144,7 +145,7 @@ def rank_columns(
     # a small gradient means a small error. There a Newton step with the diagonal alone may be
     # enough, as the sample tells where that costs less than to ask all comparisons again.
     per_item = 2 * columns.sizes / columns.n_items
-    many = per_item >= ENOUGH
+    many = per_item >= (ENOUGH if columns.n_items >= MANY_ITEMS else MANY)
     trusted = loose & surely & np.concatenate([field.solved for field in fields])
     enough, expected = np.zeros(len(columns), bool), None
     if trusted.any():
