@@ -300,7 +300,10 @@ def test_files_are_summed_as_memory_is_bit_for_bit(name, tmp_path, monkeypatch):
         for method in (here.gradient, here.information):
             found = getattr(there, method.__name__)(every, f)
             assert all(np.array_equal(sums, found[i]) for i, sums in method(every, f).items())
-        assert np.array_equal(here.coupling(scores, f)(scores), there.coupling(scores, f)(scores))
+        coupled = there.coupling(every, f)(every)
+        assert all(
+            np.array_equal(sums, coupled[i]) for i, sums in here.coupling(every, f)(every).items()
+        )
 
 
 @WITH_TORCH
@@ -348,7 +351,8 @@ def test_passes_over_columns_are_those_of_the_plain_kernels(columns_in, blocks, 
         x = beside(far, scores.astype(dtype))
         gradient = store.gradient(dict(enumerate(x)), f)
         information = store.information(dict(enumerate(x)), f)
-        coupled = on_host(store.coupling(x, f)(beside(far, values.astype(dtype))))
+        given = dict(enumerate(beside(far, values.astype(dtype))))
+        coupled = store.coupling(dict(enumerate(x)), f)(given)
         for i, (pairs, weight) in enumerate(own):
             twin = numpy_.score_sums(pairs, weight, scores[i], f)
             assert on_host(gradient[i]) == pytest.approx(twin, abs=close * (1 + len(pairs)))
@@ -356,7 +360,10 @@ def test_passes_over_columns_are_those_of_the_plain_kernels(columns_in, blocks, 
             twin = numpy_.neighbour_sums(pairs, curvature, np.ones(N))
             assert on_host(information[i]) == pytest.approx(twin, abs=close * (1 + len(pairs)))
             twin = numpy_.neighbour_sums(pairs, curvature, values[i])
-            assert coupled[i] == pytest.approx(twin, abs=close * (1 + len(pairs)))
+            assert on_host(coupled[i]) == pytest.approx(twin, abs=close * (1 + len(pairs)))
+    some = store.coupling({3: x[3], 0: x[0]}, f)({3: given[3], 0: given[0]})
+    assert list(some) == [3, 0]
+    assert all(np.array_equal(on_host(sums), on_host(coupled[i])) for i, sums in some.items())
     some = store.gradient({3: x[3], 0: x[0]}, f)
     assert list(some) == [3, 0]
     assert all(np.array_equal(on_host(sums), on_host(gradient[i])) for i, sums in some.items())
@@ -444,7 +451,8 @@ def test_sums_over_columns_on_any_number_of_threads(columns_in, blocks):
         with threads(number):
             far, near = store.counts()
             x = beside(far, np.random.default_rng(3).normal(size=(5, N)))
-            sums = [far, near, store.coupling(x, f)(x)]
+            every = dict(enumerate(x))
+            sums = [far, near, *store.coupling(every, f)(every).values()]
             for method in (store.gradient, store.information):
                 sums += method(dict(enumerate(x)), f).values()
             found.append(list(map(on_host, sums)))

@@ -9,11 +9,12 @@ once, and the answer read off for each item: no pass over the comparisons, time 
 Arrays of items may live on a device, all columns at once; the bins are solved on the host.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from ordinate._base.arrays import beside, cast, count_in, namespace, on_host
+from ordinate._base.arrays import beside, cast, count_in, inverse_of, namespace, on_host
 from ordinate.kernels.noise import Noise
 
 BINS = 64
@@ -58,14 +59,41 @@ class MeanField(NamedTuple):
 
     def information(self, scores: np.ndarray) -> np.ndarray:
         """Expected curvature that one comparison with a random opponent adds in each score."""
+        return self._over_opponents(self.noise.information, scores)
+
+    def by_chance(self, far: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """Squared error (l,) of first scores, in that of the answers, by random opponents alone.
+
+        Those that an item happens to meet differ from all: its share of being far, p, varies by
+        p (1 - p) in all, and by the mean of f (1 - f) over opponents through its answers alone.
+        """
+        xp, f = namespace(far), self.noise.probability
+        answers = self._over_opponents(lambda apart: f(apart) * f(-apart), self.scores)
+        share = (far + 0.5) / (far + near + 1)
+        beyond = xp.clip(share * (1 - share) * inverse_of(answers) - 1, 0, None)
+        found = (beyond * (far + near > 0)).reshape(self.bin_of.shape)
+        return on_host(found.sum(axis=1))
+
+    def _over_opponents(
+        self, function: Callable[[np.ndarray], np.ndarray], scores: np.ndarray
+    ) -> np.ndarray:
+        """Mean of an even function of the score less that of an opponent, for each item."""
         x = scores.reshape(self.bin_of.shape)
         grid = _even_grid(x)
-        between = self.noise.information(grid[:, :, None] - self.opponents[:, None, :])
+        between = function(grid[:, :, None] - self.opponents[:, None, :])
         everyone = _interpolate(x, grid, (between @ self.share[:, :, None])[:, :, 0])
         opponent = self.opponents.reshape(-1)[self.bin_of]
-        myself = self.own_share * self.noise.information(x - opponent)
+        myself = self.own_share * function(x - opponent)
         found = namespace(x).clip(everyone - myself, 0, None) / (1 - self.own_share)
         return found.reshape(scores.shape)
+
+    @property
+    def stretching(self) -> np.ndarray:
+        """Curvature (l,) along the scores that the comparisons of all items add, per comparison."""
+        x, share = on_host(self.opponents), on_host(self.share)
+        apart = x[:, :, None] - x[:, None, :]
+        each = share[:, :, None] * share[:, None, :] * self.noise.information(apart) * apart**2
+        return each.sum(axis=(1, 2)) / 2
 
 
 def mean_field(far: np.ndarray, near: np.ndarray, noise: Noise) -> MeanField:

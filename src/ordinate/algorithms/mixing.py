@@ -1,31 +1,37 @@
 """Whether opponents are met at random, and one step is enough, as a sample of comparisons tells."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.arrays import cast, inverse_of, namespace, on_host, random_like
+from ordinate._base.arrays import beside, cast, inverse_of, namespace, on_host, random_like
 from ordinate._base.threads import run
 from ordinate.kernels.noise import Noise
 from ordinate.passes import ColumnStore
 
 SAMPLE = 16  # comparisons per item in the sample
-MIXING = 0.85  # contraction on it below which opponents are met at random, by and large
-SURELY = 0.8  # contraction below which a gradient tells the error; random opponents leave 0.5
+MIXING = 0.8  # contraction on it below which opponents are met at random, by and large
+SURELY = 0.75  # contraction below which a gradient tells the error; random opponents leave 0.5
 SLOW = 0.9  # contraction that must not go unnoticed
+STILL_SLOW = 0.85  # the same, where items known little meet everybody
+CHECKED = 4  # comparisons per item of the sample on which a step is checked
+SURE = 3  # standard errors that a check allows for
+LEAST = 1.0  # curvature of a score, in that of the mean one, below which random opponents add some
 
 
 def well_mixed(
     sample: ColumnStore, scores: np.ndarray, noise: Noise, n_steps: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per column, whether items meet opponents at random, by and large, and whether surely.
 
-    With fewer comparisons per item than can show it they are taken to, but not surely.
+    With fewer comparisons per item than can show it they are taken to, but not surely. And how many
+    passes over the sample that took.
     """
     few = 2 * sample.sizes < SAMPLE / 2 * sample.n_items
-    found = contraction(sample, cast(scores, "float32"), noise, n_steps)
-    return few | (found < MIXING), ~few & (found < SURELY)
+    found, taken = _contractions(sample, cast(scores, "float32"), noise, n_steps)
+    return few | (found < MIXING), ~few & (found < SURELY), taken + 1
 
 
 def contraction(
@@ -38,18 +44,40 @@ def contraction(
     items fall into groups that hardly meet, or meet only their like: there a small gradient can go
     with a large error.
     """
-    if n_steps is None:
-        n_steps = mixing_steps(columns.n_items, int(columns.sizes.min()))
-    xp, coupled, batches = namespace(theta), columns.coupling(theta, noise), in_batches(theta)
-    diagonal = coupled(xp.ones_like(theta))
+    return _contractions(columns, theta, noise, n_steps)[0]
+
+
+def _contractions(
+    columns: ColumnStore, theta: np.ndarray, noise: Noise, n_steps: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The contraction of each column, and the steps that it took."""
+    least = n_steps or mixing_steps(columns.n_items, int(columns.sizes.min()))
+    xp = namespace(theta)
     # The same numbers for each column, whatever others are ranked with it.
     start = random_like(theta[:1]) - 0.5
-    chains = [_lanczos(diagonal[batch], start, n_steps) for batch in batches]
-    found = run(next, chains)
-    for _ in range(n_steps):
-        sums = coupled(xp.concatenate(found))
-        found = run(_sent, zip(chains, [sums[batch] for batch in batches], strict=True))
-    return np.concatenate([_largest_eigenvalue(*halves) for halves in found])
+
+    def largest(batch: slice) -> tuple[np.ndarray, np.ndarray]:
+        at = range(len(theta))[batch]
+        coupling = columns.coupling(dict(zip(at, theta[batch], strict=True)), noise)
+
+        def coupled(values: np.ndarray) -> np.ndarray:
+            return xp.stack(list(coupling(dict(zip(at, values, strict=True))).values()))
+
+        chain = _lanczos(coupled, xp.ones_like(theta[batch]), start)
+        steps = list(islice(chain, least))
+        found, taken = _largest_eigenvalue(steps), np.full(len(at), least)
+        while True:
+            # What is as slow as that, without being a group, could still hide one.
+            late = (found < SURELY) & (taken < _steps_to_see(STILL_SLOW, found, columns.n_items))
+            if not late.any():
+                return found, taken
+            steps += islice(chain, 2)
+            found = np.where(late, _largest_eigenvalue(steps), found)
+            taken = np.where(late, len(steps), taken)
+
+    # All steps of a column after each other: its part of the sample stays in a core's cache.
+    found, taken = zip(*run(largest, in_batches(theta)), strict=True)
+    return np.concatenate(found), np.concatenate(taken)
 
 
 def in_batches(columns: np.ndarray) -> list[slice]:
@@ -63,39 +91,42 @@ def in_batches(columns: np.ndarray) -> list[slice]:
 
 
 def _lanczos(
-    diagonal: np.ndarray, start: np.ndarray, n_steps: int
-) -> Generator[Any, np.ndarray, None]:
-    """Yield vectors (k, n), to be sent their products with the coupling.
+    coupled: Callable[[np.ndarray], np.ndarray], ones: np.ndarray, start: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the diagonals of tridiagonal matrices, and what is before them, a number (k, 1) each.
 
-    In the end, yield the diagonals, and what is beside them, of tridiagonal matrices whose
-    eigenvalues are near the outermost of D^-1/2 (D - H) D^-1/2, but for the largest, which is 1.
+    Their eigenvalues are near the outermost of D^-1/2 (D - H) D^-1/2, but for the largest, which is
+    1. ``coupled`` multiplies vectors (k, n) by D - H; D is its product with ``ones``.
     """
-    xp, root = namespace(diagonal), inverse_of(diagonal) ** 0.5
+    xp, diagonal = namespace(ones), coupled(ones)
+    # Items that the sample tells little about, as those far out, hang on one or two others: slow
+    # directions of a few scores each, which hide those of many. They meet everybody a little.
+    added = xp.clip(LEAST * diagonal.mean(axis=1)[:, None] - diagonal, 0, None)
+    share = added * inverse_of(added.sum(axis=1))[:, None]
+    diagonal = diagonal + added
+    root = inverse_of(diagonal) ** 0.5
     # The eigenvector of 1: all scores can move together.
     together = (diagonal * inverse_of(diagonal.sum(axis=1))[:, None]) ** 0.5
     new, last = together * start, 0.0
-    lengths, products = [], []
-    for _ in range(n_steps):
+    while True:
         new -= together * (together * new).sum(axis=1)[:, None]
         length = (new**2).sum(axis=1)[:, None] ** 0.5
         v = new * inverse_of(length)
-        new = root * (yield root * v) - length * last
+        moved = root * v
+        reached = coupled(moved) + added * (share * moved).sum(axis=1)[:, None]
+        new = root * reached - length * last
         product = (v * new).sum(axis=1)[:, None]
         new -= product * v
         last = v
-        lengths.append(length)
-        products.append(product)
-    # Moved to the host at the end: a device would be waited for in every step.
-    yield on_host(xp.hstack(products)), on_host(xp.hstack(lengths[1:]))
+        yield product, length
 
 
-def _sent(task: tuple[Generator[Any, np.ndarray, None], Any]) -> Any:
-    chain, product = task
-    return chain.send(product)
-
-
-def _largest_eigenvalue(diagonal: np.ndarray, beside_it: np.ndarray) -> np.ndarray:
-    """Largest eigenvalues by size of symmetric tridiagonal matrices, of which this is one half."""
+def _largest_eigenvalue(steps: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Largest eigenvalues by size of the tridiagonal matrices that Lanczos' method gives."""
+    xp = namespace(steps[0][0])
+    # Moved to the host together: a device would be waited for in every step.
+    diagonal, before_it = (on_host(xp.hstack(half)) for half in zip(*steps, strict=True))
+    beside_it = before_it[:, 1:]
     matrices = np.zeros((*diagonal.shape, diagonal.shape[1]))
     at = np.arange(diagonal.shape[1])
     matrices[:, at, at] = diagonal
@@ -109,24 +140,28 @@ def mixing_steps(n_items: int, fewest: int) -> int:
     # 1 / sqrt(n) of the random error to begin with, and outgrows them by the factor of Chebyshev's
     # polynomials in every step.
     per_item = np.clip(2 * fewest / n_items, SAMPLE / 2, SAMPLE)
-    growth = np.arccosh(SLOW * per_item**0.5 / 2)
-    return int(np.ceil((np.log(n_items) / 2 + 3.5) / growth))
+    return int(_steps_to_see(SLOW, 2 / per_item**0.5, n_items))
+
+
+def _steps_to_see(slow: float, others: Any, n_items: int) -> np.ndarray:
+    """Steps after which an eigenvalue stands out from others that are so large at most."""
+    growth = np.arccosh(np.maximum(slow / np.maximum(others, 1e-3), 1 + 1e-6))
+    return np.ceil((np.log(n_items) / 2 + 3.5) / growth)
 
 
 class StepCheck(NamedTuple):
-    """Bounds what a Newton step with the diagonal alone leaves of the Newton decrement.
+    """Tells what a Newton step with the diagonal alone leaves of the Newton decrement.
 
     The step would leave no gradient if the curvature were diagonal and constant. On a sample the
-    gradient's change can be compared with that: what is left, scaled up to all comparisons as if
-    it were all of one sign, bounds what is left there. Answers cancel from the change, so that it
-    carries no noise of theirs.
+    gradient's change can be compared with that. What is left there has two parts: one that grows
+    with the comparisons, as where groups of items hardly meet, and chance, which grows with their
+    root. Two halves of the sample share the former alone. Answers cancel from the change, so that
+    it carries no noise of theirs.
     """
 
-    sample: ColumnStore
-    noise: Noise
-    scores: np.ndarray
-    curvature: np.ndarray
-    start: dict[int, np.ndarray]
+    whole: "_Moves"
+    half: "_Moves"
+    information: np.ndarray
     scale: np.ndarray
 
     @classmethod
@@ -136,22 +171,72 @@ class StepCheck(NamedTuple):
         noise: Noise,
         scores: np.ndarray,
         curvature: np.ndarray,
+        information: np.ndarray,
         columns: ColumnStore,
     ) -> "StepCheck":
-        """Prepare for steps from ``scores`` (l, n); ``curvature`` is that of one comparison."""
-        far, near = sample.counts()
-        scores = cast(scores, "float32")
-        start = sample.gradient(dict(enumerate(scores)), noise)
-        scale = columns.sizes / sample.sizes
-        return cls(sample, noise, scores, curvature * (far + near), start, scale)
+        """Prepare for steps from ``scores`` (l, n).
 
-    def decrement_left(self, batch: slice, step: np.ndarray) -> np.ndarray:
-        """Bound the decrements after a ``step`` (k, n) of the columns in a batch."""
+        ``curvature`` is that of one comparison, ``information`` that of all in ``columns``.
+        """
+        scores = cast(scores, "float32")
+        whole = sample.sample(CHECKED * sample.n_items // 2)
+        half = whole.sample(CHECKED * sample.n_items // 4)
+        return cls(
+            _Moves.of(whole, noise, scores, curvature),
+            _Moves.of(half, noise, scores, curvature),
+            information,
+            columns.sizes / whole.sizes,
+        )
+
+    @property
+    def n_read(self) -> int:
+        """Pairs that one check of all columns reads."""
+        return 3 * int(self.whole.store.sizes.sum() + self.half.store.sizes.sum())
+
+    def left(self, batch: slice, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What a ``step`` (k, n) of the columns in a batch leaves.
+
+        That is the decrements (k,), by and large at most, and the slopes (k,) along the scores, 0
+        if that may be chance.
+        """
+        share = (self.half.store.sizes / self.whole.store.sizes)[batch]
+        part = beside(step, share)[:, None]
+        other = 1 - part
+        one, both = (moves.left(batch, step) for moves in (self.half, self.whole))
+        one, two = one / part, (both - one) * inverse_of(other)
+        inverse, scores = inverse_of(self.information[batch]), self.whole.scores[batch]
+        common, chance = one * two * inverse, part * other * (one - two) ** 2
+        sums = common, common**2, chance * inverse, scores * both, scores**2 * chance
+        total, spread, by_chance, slope, slope_spread = (
+            on_host(values.sum(axis=1)) for values in sums
+        )
+        scale = self.scale[batch]
+        found = scale**2 * (np.maximum(total, 0) + SURE * spread**0.5) + scale * by_chance
+        found = np.where(share < 1, found, np.inf)  # so few that there are no halves
+        return found, scale * slope * (np.abs(slope) > SURE * slope_spread**0.5)
+
+
+class _Moves(NamedTuple):
+    """How a sample's gradient moves with the scores."""
+
+    store: ColumnStore
+    noise: Noise
+    scores: np.ndarray
+    curvature: np.ndarray
+    start: dict[int, np.ndarray]
+
+    @classmethod
+    def of(
+        cls, store: ColumnStore, noise: Noise, scores: np.ndarray, curvature: np.ndarray
+    ) -> "_Moves":
+        far, near = store.counts()
+        start = store.gradient(dict(enumerate(scores)), noise)
+        return cls(store, noise, scores, curvature * (far + near), start)
+
+    def left(self, batch: slice, step: np.ndarray) -> np.ndarray:
+        """What a step (k, n) leaves of the gradients, beyond what it would with the diagonal."""
         xp, every = namespace(step), range(len(self.scores))[batch]
         new = self.scores[batch] + cast(step, "float32")
-        moved = self.sample.gradient(dict(zip(every, new, strict=True)), self.noise)
+        moved = self.store.gradient(dict(zip(every, new, strict=True)), self.noise)
         change = xp.stack([moved[i] - self.start[i] for i in every])
-        curvature = self.curvature[batch]
-        left = change + curvature * step
-        decrement = (left**2 * inverse_of(curvature)).sum(axis=1)
-        return self.scale[batch] * on_host(decrement)
+        return change + self.curvature[batch] * step

@@ -31,7 +31,9 @@ RIDGE = 0.2  # over the variance of the scores; docs/ranking.md has the study be
 WEAK_RIDGE = 0.05  # scores beyond some 5 units are hard to tell from answers
 LOOSE = 1e-3  # tolerance from which scores need only be right on the whole
 NEAR = 1.0  # squared error of first scores, in that of at most MANY, up to which they are trusted
-MANY = 128  # comparisons per item from which a sample checks a step at less cost than a pass
+MANY = 128  # comparisons per item
+ENOUGH = 24  # comparisons per item from which a sample checks a step at less cost than a pass
+MANY_ITEMS = 2000  # below which a pass costs little, and a sample tells less: MANY are enough
 MEMORY = 10  # steps that the quasi-Newton climb remembers
 
 
@@ -135,29 +137,38 @@ def rank_columns(
 
     # A sample tells whether opponents are met at random.
     steps = mixing_steps(columns.n_items, int(columns.sizes.min()) if fewest is None else fewest)
-    mixed, surely = well_mixed(sample, first, noise, steps)
+    mixed, surely, n_samples = well_mixed(sample, first, noise, steps)
     ridge, n_compared = _ridge(regularization, fields, mixed), on_host((compared > 0).sum(axis=1))
-    n_samples = steps + 1
+    n_sampled = (n_samples * sample.sizes).sum()
 
     # Where they are, and first scores are near the maximum, the mean field tells the curvature, and
     # a small gradient means a small error. There a Newton step with the diagonal alone may be
     # enough, as the sample tells where that costs less than to ask all comparisons again.
-    times_many = 2 * columns.sizes / (MANY * columns.n_items)
-    many = times_many >= 1
+    per_item = 2 * columns.sizes / columns.n_items
+    many = per_item >= (ENOUGH if columns.n_items >= MANY_ITEMS else MANY)
     trusted = loose & surely & np.concatenate([field.solved for field in fields])
     enough, expected = np.zeros(len(columns), bool), None
     if trusted.any():
         mean = _mean_information(fields, batches, first)
         expected = compared * mean
         change, decrement = _diagonal_steps(scores, gradients, expected, ridge, batches)
-        trusted &= decrement <= NEAR * n_compared * np.maximum(times_many, 1)
+        near_enough = NEAR * n_compared * np.maximum(per_item / MANY, 1)
+        if (trusted & (decrement > near_enough)).any():
+            by_batch = zip(fields, batches, strict=True)
+            chance = run(lambda task: task[0].by_chance(far[task[1]], near[task[1]]), by_batch)
+            near_enough = near_enough + np.concatenate(chance)
+        trusted &= decrement <= near_enough
         if (trusted & many).any():
-            check = StepCheck.of(sample, noise, first, mean, columns)
-            left = run(lambda batch: check.decrement_left(batch, change[batch]), batches)
-            enough = trusted & many & (np.concatenate(left) <= tol * n_compared)
-            n_samples += 3
+            check = StepCheck.of(sample, noise, scores, mean, expected, columns)
+            found = run(lambda batch: check.left(batch, change[batch]), batches)
+            left, slope = map(np.concatenate, zip(*found, strict=True))
+            enough = trusted & many & (left <= tol * n_compared)
+            n_sampled += check.n_read
             at = beside(scores, np.flatnonzero(enough))
-            scores[at] = _centred(scores[at] + change[at], ranked[at])
+            # What all scores share would be shared by all columns, and not average out in a map.
+            stretched = 1 + slope * inverse_of(_stretching(fields, compared, scores, ridge))
+            new = (scores[at] + change[at]) * beside(scores, stretched[enough, None])
+            scores[at] = _centred(new, ranked[at])
 
     # Quasi-Newton steps elsewhere.
     information = passes.information(first, ~trusted, expected)
@@ -173,7 +184,7 @@ def rank_columns(
     expected = compared * _mean_information(fields, batches, scores) if trusted.any() else None
     information = passes.information(scores, ~trusted, expected)
     one_sided = (compared > 0) & ((far == 0) | (near == 0))
-    n_read = passes.n_read + n_samples * sample.sizes.sum()
+    n_read = passes.n_read + n_sampled
     return Scores(
         scores=scores.T,
         information=information.T,
@@ -238,6 +249,14 @@ def _mean_information(
     by_batch = zip(fields, batches, strict=True)
     found = run(lambda task: task[0].information(scores[task[1]]), by_batch)
     return namespace(scores).concatenate(found)
+
+
+def _stretching(
+    fields: list[MeanField], compared: np.ndarray, scores: np.ndarray, ridge: np.ndarray
+) -> np.ndarray:
+    """Curvature (l,) of the log-likelihood, and of the ridge, along the scores."""
+    each = np.concatenate([field.stretching for field in fields])
+    return on_host(compared.sum(axis=1)) * each + ridge * on_host((scores**2).sum(axis=1))
 
 
 def _ridge(regularization: float | str, fields: list[MeanField], mixed: np.ndarray) -> np.ndarray:

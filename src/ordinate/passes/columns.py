@@ -28,6 +28,7 @@ MANY_ITEMS = 1 << 21
 TILE = 1 << 17
 MOST_TILES = 128  # to a side: more are more places to write to than a sort can keep at hand
 
+Product = Callable[[Mapping[int, np.ndarray]], dict[int, np.ndarray]]  # of each with a matrix
 Kernel = Callable[..., np.ndarray]  # of a backend, pairs, weights and what a column is asked with
 
 
@@ -45,7 +46,8 @@ class ColumnPasses(ABC):
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
         """Count how often each item was far, and near: two arrays (n_columns, n_items)."""
-        far, near = np.stack(self._sum_all(count_sums, [(self.n_items,)] * len(self)), axis=1)
+        sums = self._sum(count_sums, dict.fromkeys(range(len(self)), (self.n_items,)))
+        far, near = np.stack(list(sums.values()), axis=1)
         return far, near
 
     @abstractmethod
@@ -65,17 +67,11 @@ class ColumnPasses(ABC):
         ones = np.ones(self.n_items)
         return self._sum(coupling_sums, {i: (x, noise, ones) for i, x in scores.items()})
 
-    def coupling(self, scores: np.ndarray, noise: Noise) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the pass v -> C v, C the coupling of items in the curvature at scores (l, n)."""
-        return lambda values: np.stack(
-            self._sum_all(
-                coupling_sums,
-                [(x, noise, v) for x, v in zip(scores, values, strict=True)],
-            )
+    def coupling(self, scores: Mapping[int, np.ndarray], noise: Noise) -> Product:
+        """Return the pass v -> C v, C the coupling of items in the curvature of some columns."""
+        return lambda values: self._sum(
+            coupling_sums, {i: (scores[i], noise, v) for i, v in values.items()}
         )
-
-    def _sum_all(self, kernel: Kernel, arguments: Sequence[tuple]) -> list[np.ndarray]:
-        return list(self._sum(kernel, dict(enumerate(arguments))).values())
 
     @abstractmethod
     def _sum(self, kernel: Kernel, arguments: Mapping[int, tuple]) -> dict[int, np.ndarray]:
@@ -164,15 +160,18 @@ class MemoryColumns(ColumnPasses):
         ]
         return MemoryColumns(pairs, weights, self.n_items, self.backend)
 
-    def coupling(self, scores: np.ndarray, noise: Noise) -> Callable[[np.ndarray], np.ndarray]:
+    def coupling(self, scores: Mapping[int, np.ndarray], noise: Noise) -> Product:
         """Return the pass v -> C v; the pairs' curvatures are worked out once."""
         kernel = self.backend.pair_information
-        curvatures = run(
-            lambda i: kernel(self.pairs[i], self.weights[i], scores[i], noise),
-            range(len(self)),
-        )
+        curvatures = list(self.weights)
+        for i, found in zip(
+            scores,
+            run(lambda i: kernel(self.pairs[i], self.weights[i], scores[i], noise), scores),
+            strict=True,
+        ):
+            curvatures[i] = found
         curved = MemoryColumns(self.pairs, curvatures, self.n_items, self.backend)
-        return lambda values: np.stack(curved._sum_all(neighbour_sums, [(v,) for v in values]))
+        return lambda values: curved._sum(neighbour_sums, {i: (v,) for i, v in values.items()})
 
     def n_parts(self, n_compared: np.ndarray) -> np.ndarray:
         """Count the connected parts of the items that each column compares.

@@ -145,10 +145,12 @@ class ColumnStore(Protocol):
     def information(self, scores: Mapping[int, Array], noise: Noise) -> dict[int, Array]:
         """Diagonal (n,) of the expected curvature of the log-likelihood, of some columns."""
 
-    def coupling(self, scores: Array, noise: Noise) -> Callable[[Array], Array]:
-        """Return the pass v -> C v, for v (l, n) and the coupling C of items in each column.
+    def coupling(
+        self, scores: Mapping[int, Array], noise: Noise
+    ) -> Callable[[Mapping[int, Array]], dict[int, Array]]:
+        """Return the pass v -> C v, for v (n,) and the coupling C of items, of some columns.
 
-        C_jk is what the comparisons of j with k add to the expected curvature H at scores (l, n):
+        C_jk is what the comparisons of j with k add to the expected curvature H at scores (n,):
         H = diag(C 1) - C.
         """
 

@@ -99,17 +99,24 @@ class DeviceColumns:
         """Diagonal of the expected curvature of the log-likelihood, of some columns."""
 
         def of(i: int, x: Tensor) -> Tensor:
-            at = slice(*self.ranges[i])
-            alone = DeviceColumns(self.pairs[at], self.weight[at], self.sizes[[i]], self.n_items)
-            return alone.coupling(x[None], noise)(x.new_ones((1, self.n_items)))[0]
+            return self.coupling({i: x}, noise)({i: x.new_ones(self.n_items)})[i]
 
         return {i: of(i, x) for i, x in scores.items()}
 
-    def coupling(self, scores: Tensor, noise: Noise) -> Callable[[Tensor], Tensor]:
+    def coupling(
+        self, scores: Mapping[int, Tensor], noise: Noise
+    ) -> Callable[[Mapping[int, Tensor]], dict[int, Tensor]]:
         """Return the pass v -> C v; the pairs' curvatures are worked out once."""
-        kernels = self._kernels
-        curvature = kernels.pair_information(self.pairs, self.weight, self.ranges, scores, noise)
-        return lambda values: kernels.neighbour_sums(self.pairs, curvature, self.ranges, values)
+        kernels, stack = self._kernels, require("torch", extra="gpu").stack
+        store, at = self._only(list(scores)), stack(list(scores.values()))
+        curvature = kernels.pair_information(store.pairs, store.weight, store.ranges, at, noise)
+
+        def multiply(values: Mapping[int, Tensor]) -> dict[int, Tensor]:
+            stacked = stack([values[i] for i in scores])
+            sums = kernels.neighbour_sums(store.pairs, curvature, store.ranges, stacked)
+            return dict(zip(scores, sums, strict=True))
+
+        return multiply
 
     def n_parts(self, n_compared: np.ndarray) -> np.ndarray:
         """Count the connected parts of the items that each column compares.
@@ -129,6 +136,17 @@ class DeviceColumns:
             if (n_parts <= 1).all():
                 break
         return n_parts
+
+    def _only(self, columns: list[int]) -> "DeviceColumns":
+        """Some of the columns; without a copy if all of them, or one."""
+        if columns == list(range(len(self))):
+            return self
+        cat, at = require("torch", extra="gpu").cat, [slice(*self.ranges[i]) for i in columns]
+        pairs, weight = (
+            array[at[0]] if len(at) == 1 else cat([array[part] for part in at])
+            for array in (self.pairs, self.weight)
+        )
+        return DeviceColumns(pairs, weight, self.sizes[columns], self.n_items)
 
     @property
     def _kernels(self) -> ModuleType:

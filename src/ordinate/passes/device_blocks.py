@@ -125,15 +125,15 @@ class SentColumns:
 
         return {i: of(i, x) for i, x in scores.items()}
 
-    def coupling(self, scores: Tensor, noise: Noise) -> Callable[[Tensor], Tensor]:
-        """Return the pass v -> C v, C the coupling of items in the curvature at scores (l, n)."""
+    def coupling(
+        self, scores: Mapping[int, Tensor], noise: Noise
+    ) -> Callable[[Mapping[int, Tensor]], dict[int, Tensor]]:
+        """Return the pass v -> C v, C the coupling of items in the curvature of some columns."""
 
-        def multiply(i: int, values: Tensor) -> Tensor:
-            at, v = scores[i : i + 1], values[i : i + 1]
-            return self._sum(i, lambda block: block.coupling(at, noise)(v)[0])
+        def multiply(i: int, v: Tensor) -> Tensor:
+            return self._sum(i, lambda block: block.coupling({0: scores[i]}, noise)({0: v})[0])
 
-        stack = require("torch", extra="gpu").stack
-        return lambda values: stack([multiply(i, values) for i in range(len(self))])
+        return lambda values: {i: multiply(i, v) for i, v in values.items()}
 
     def n_parts(self, n_compared: np.ndarray) -> np.ndarray:
         """Count the connected parts of the items that each column compares."""

@@ -62,7 +62,8 @@ def _score_sums(pairs, weight, scores):
 
 
 def pair_information(pairs, weight, scores, noise):
-    return filled(_pair_information, information=noise.information)(pairs, weight, scores)
+    language = SINGLE if scores.dtype == np.float32 else DOUBLE
+    return filled(_pair_information, language, information=noise.information)(pairs, weight, scores)
 
 
 def _pair_information(pairs, weight, scores):
