@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ordinate import Triplets, threads
-from ordinate._base.arrays import on_host
+from ordinate._base.arrays import numbered, on_host
 from ordinate._base.device import TORCH_CPU
 from ordinate.data.answers import independent_answers
 from ordinate.kernels import losses
@@ -132,3 +132,12 @@ def test_sums_do_not_depend_on_threads(monkeypatch):
         with threads(number):
             found.append(store_of(table, by="answer").curvature(points, loss))
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("values", [[], [7], [3, 3, 1, 2, 1], [2, 2, 5, 4, 4, 9]])
+def test_values_are_numbered_in_order(values):
+    values = np.array(values, np.int64)
+    for found, expected in zip(
+        numbered(values), np.unique(values, return_inverse=True), strict=True
+    ):
+        assert np.array_equal(found, expected)

@@ -145,6 +145,21 @@ def _sum_in_integers(total: Any, index: Any, change: Any) -> Any:
     return (whole.double() / units).to(total.dtype)
 
 
+def numbered(values: Any) -> tuple[Any, Any]:
+    """Return the distinct values in order, and the place of each value among them.
+
+    As ``unique`` of NumPy has it, but many times faster where equal values are near each other.
+    """
+    if is_tensor(values):
+        return namespace(values).unique(values, return_inverse=True)
+    order = np.argsort(values, kind="stable")  # which makes use of what is in order already
+    ranked = values[order]
+    first = np.concatenate([[True], ranked[1:] != ranked[:-1]])[: len(values)]
+    place = np.empty(len(values), np.intp)
+    place[order] = np.cumsum(first) - 1
+    return ranked[first], place
+
+
 def count_in(index: Any, weight: Any, size: int) -> Any:
     """Sum of the weights at each of ``size`` indices, in double precision; None counts ones."""
     if not is_tensor(index):
