@@ -33,7 +33,8 @@ from ordinate.passes import MemoryTriplets, TripletStore
 from ordinate.passes.triplets import collapsed
 
 MOST_ITEMS = 2000  # of maps whose starts race on all rows; others race on a small sample, if at all
-MOST_STARTS = 13
+MOST_STARTS = 13  # before the best is improved
+MOST_IN_VAIN = 30  # lifts and starts in a row
 AGREEING = 4  # starts that end alike, of several kinds: more would, too
 RACE = 100  # triplets per coordinate of the sample that starts race on
 RACE_LEAST = 20_000  # triplets of it
@@ -255,18 +256,19 @@ class Race:
         Lifts go on while they gain; after one in vain comes a start, and after that a lift. What
         ends higher may have some items in better places.
         """
-        until, lift = RECOMBINING, True
+        until, in_vain = RECOMBINING, 0
         while True:
             better = self._recombine(best, others, until)
             if better is not best:
-                name, best, lift = "recombined", better, True
-            if self._costs_more(IMPROVING):
+                name, best, in_vain = "recombined", better, 0
+            if self._costs_more(IMPROVING) or in_vain >= MOST_IN_VAIN:
                 return name, best
+            lift = in_vain % 2 == 0
             kind, rival = ("lifted", self._lifted(best.points)) if lift else another()
-            gains = _lower(rival, best)
-            others, until, lift = [(best if gains else rival).points], IMPROVING, gains or not lift
-            if gains:
-                name, best = kind, rival
+            others, until, in_vain = [rival.points], IMPROVING, in_vain + 1
+            if _lower(rival, best):
+                others = [best.points]
+                name, best, in_vain = kind, rival, 0
 
     def _since(self, points: np.ndarray, n_steps: int) -> float:
         """What was read since it was counted, and what steps took beside, in coordinates."""
