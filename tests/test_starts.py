@@ -231,3 +231,53 @@ def test_the_command_says_so_where_starts_disagree(tmp_path):
     assert len(record["result"]["starts"]) > 1
     assert set(record["result"]["starts"][0]) == set(Ending._fields)
     assert "starts end in different maps" in (tmp_path / "map" / "report.html").read_text("utf-8")
+
+
+def race_of(triplets, name="ste"):
+    store = MemoryTriplets.from_triplets(triplets)
+    options = {"regularization": 0.0, "tol": 1e-4, "max_iter": 500}
+    return Race(store, losses.get(name), np.random.default_rng(0), **options)
+
+
+def test_few_answers_are_fitted_in_more_dimensions_as_far_as_many():
+    """What chance explains says little there: a tenth of it would be no fit at all."""
+    truth = sample_points(150, 2, random_state=0)
+    race = race_of(sample_triplets(truth, 6000, noise="btl", random_state=0), "tste")
+    start = np.random.default_rng(1).normal(size=(150, 4))
+
+    def left(found):
+        return found.history[-1] - race._descend(race.store, found.points, 1e-5).history[-1]
+
+    by_chance = race._descend(race.store, start, race.rough)
+    assert left(race._roughly(race.store, start)) < left(by_chance) / 5
+
+
+def test_costs_are_counted_in_coordinates(rugged):
+    race = race_of(rugged)
+    spent = []
+    for d in (2, 4):
+        before = race.spent
+        race.original.loss(np.zeros((21, d)), race.loss)
+        race._count(np.zeros((21, d)))
+        spent.append(race.spent - before)
+    assert spent == pytest.approx([2 * len(rugged), 4 * len(rugged)])
+
+
+def test_where_a_lift_brings_nothing_another_start_comes(rugged, monkeypatch):
+    tried = []
+    from_start, descend = Race._from, Race._descend
+
+    def in_vain(self, points):
+        tried.append("lift")
+        return descend(self, self.store, points, 1.0)
+
+    def starting(self, field, points, d):
+        tried.append("start")
+        return from_start(self, field, points, d)
+
+    monkeypatch.setattr(Race, "_lifted", in_vain)
+    monkeypatch.setattr(Race, "_from", starting)
+    model = TSTE(random_state=0).fit(rugged)
+    turns = "".join(kind[0] for kind in tried).lstrip("s")
+    assert turns.startswith("lsls")
+    assert len(model.starts_) == 1 + tried.count("start")

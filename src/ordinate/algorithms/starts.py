@@ -3,15 +3,16 @@
 Losses over maps have local optima, and no kind of start is best everywhere. So the start at hand
 (spectral, say) races with starts of three other kinds, in turn:
 
-- a map of d + 3 dimensions, found from the spectral start, whose weakest principal axis is dropped
-  and the rest fitted again, one dimension at a time: more dimensions have fewer local optima;
+- a map of d + 2 dimensions, from points at random, whose weakest principal axis is dropped and the
+  rest fitted again, one dimension at a time: more dimensions have fewer local optima;
 - the map of STE, the loss with the fewest local optima, from points at random;
-- points at random, in d + 2 dimensions or in d.
+- points at random.
 
 For a likelihood they race on a sample of the triplets. A hinge fits a sample without telling much
 about all triplets, and needs them all. The race is over where the first few end alike. Else the
 best map takes over from the others what they have better (:mod:`.recombining`), and then tries to
 leave its optimum by way of another dimension: items move apart along it, and it is dropped again.
+Where that brings nothing, more starts come in turns with it, as long as time is left.
 """
 
 import math
@@ -24,7 +25,7 @@ from ordinate._base.arrays import beside, dot, namespace, on_host
 from ordinate.algorithms.optimise import Found, minimise, weight_unit
 from ordinate.algorithms.recombining import recombined
 from ordinate.algorithms.scaling import principal_axes
-from ordinate.algorithms.spectral import best_scale, spectral_start
+from ordinate.algorithms.spectral import best_scale
 from ordinate.evaluation.metrics import procrustes_error
 from ordinate.kernels import losses
 from ordinate.kernels.losses import Loss
@@ -32,25 +33,30 @@ from ordinate.passes import MemoryTriplets, TripletStore
 from ordinate.passes.triplets import collapsed
 
 MOST_ITEMS = 2000  # of maps whose starts race on all rows; others race on a small sample, if at all
-MOST_STARTS = 13
-MOST_LIFTS = 50
+MOST_STARTS = 13  # before the best is improved
+MOST_IN_VAIN = 30  # lifts and starts in a row
 AGREEING = 4  # starts that end alike, of several kinds: more would, too
 RACE = 100  # triplets per coordinate of the sample that starts race on
 RACE_LEAST = 20_000  # triplets of it
 SCALE_ROWS = 2000  # triplets that tell the scale of a start that races
 SCREEN_ROWS = 4000  # triplets that tell which of several maps to descend from first
-# tol on the way down from more dimensions, and at most at the end; a hinge's curvature tells less.
+# tol at most, on the way down from more dimensions and at the end; a hinge's curvature tells less.
 ROUGH, CLOSE = 1e-1, 1e-2
 ROUGH_HINGED, CLOSE_HINGED = 1e-2, 1e-3
 CLOSEST = 1e-4
-ABOVE = 3  # dimensions more than wanted that a descent begins with
-# Costs up to the last start, recombination and lift, over a plain descent's.
-STARTING, RECOMBINING, LIFTING = 5.0, 6.0, 7.0
-AT_MOST = 7.5  # the same, at which a descent is given up
-STEP = 10_000  # triplets that are read in the time that a step takes beside reading
+ABOVE = 2  # dimensions more than wanted that a descent begins with
+# Costs up to the last of the first starts, of their recombinations, and of all that improves the
+# best, over a plain descent's.
+STARTING, RECOMBINING, IMPROVING = 4.0, 5.0, 7.5
+AT_MOST = 8.0  # the same, at which a descent is given up
+# Coordinates of triplets that are read in the time that a step takes beside reading, in all and
+# for each number of an item's block of the curvature.
+STEP, STEP_EACH = 25_000, 10
+BEGINNING = 3  # steps that take as long as the beginning of a descent
 MOST_COLLAPSED = 300_000  # triplets that are sorted to find equal ones
 LIFT = 0.3  # spread of items along a new dimension, over that of the map
 ALIKE = 2e-5  # difference of losses per answer that counts as none
+LEFT = 1e-4  # loss per answer to be gained, by the curvature, at which to drop a dimension
 SAME = 0.25  # distance of two maps, over their size, up to which they show the same
 
 # Where rows are not at hand, or items are many, starts race on a sample alone.
@@ -180,7 +186,8 @@ class Race:
         hinged = not loss.is_likelihood
         self.rough = ROUGH_HINGED if hinged else ROUGH
         self.close = CLOSE_HINGED if hinged else CLOSE
-        self.n_steps, self.plain = 0, 0.0
+        self.counted = store.n_passes  # passes that are part of what was spent
+        self.spent, self.plain = 0.0, 0.0
 
     def run(self, first: Start) -> tuple[Start, list[Ending]]:
         """Let starts race, and return the winner and where each ended.
@@ -193,16 +200,28 @@ class Race:
             field = self.store.sample(max(RACE * math.prod(first.points.shape), RACE_LEAST))
         points = beside(field.counts, first.points)
         points = best_scale(self.original, self.loss, points) * points
-        before = self._cost
+        self._count(points)
+        before = self.spent
         names, found = [first.name], [self._descend(field, points, self.tol)]
-        steps = STEP * found[0].n_iter
-        reading = self._cost - before - steps
+        steps = (BEGINNING + found[0].n_iter) * _step_cost(points)
+        reading = self.spent - before - steps
         self.plain = before + reading * len(self.original) / len(field) + steps
-        for name, start in self._others(field, d):
-            if self._settled(found) or len(found) >= MOST_STARTS or self._costs_more(STARTING):
-                break
+        others = self._others(field, d)
+
+        def another() -> tuple[str, Found]:
+            name, start = next(others)
             names.append(name)
             found.append(self._from(field, start(), d))
+            return name, found[-1]
+
+        def rival() -> tuple[str, Found]:
+            name, end = another()
+            return name, end if field is self.store else self._close(self.store, end.points)
+
+        while not self._settled(found):
+            if len(found) >= MOST_STARTS or self._costs_more(STARTING):
+                break
+            another()
         ranked = _ranked(list(zip(names, found, strict=True)))
         name, best = ranked[0]
         if not self._settled(found):
@@ -211,7 +230,7 @@ class Race:
                 # A sample's optimum may be out of the way for a start found from all triplets.
                 begun = [(first.name, points), (name, best.points)]
                 ended = [(kind, self._close(self.store, begin)) for kind, begin in begun]
-            name, best = self._improved(*_ranked(ended)[0], [f.points for f in found])
+            name, best = self._improved(*_ranked(ended)[0], [f.points for f in found], rival)
         told = endings(names, found, best.points)
         return Start(name, best.points, first.gap if name == first.name else np.nan), told
 
@@ -221,28 +240,49 @@ class Race:
         Tried again and again, as answers come, that leads out of most poor optima.
         """
         d = best.points.shape[1]
-        above = min(d + ABOVE - 1, self.store.n_items - 1)
-        rival = self._from(self.store, self._random(self.store, max(above, d)), d)
+        rival = self._from(self.store, self._random(self.store, self._above(d)), d)
         names = ["the map so far", "more dimensions"]
         return rival if _lower(rival, best) else best, endings(names, [best, rival])
 
-    def _improved(self, name: str, best: Found, others: list[np.ndarray]) -> tuple[str, Found]:
-        """Try to leave an optimum, on all triplets."""
-        recombined = self._recombine(best, others)
-        lifted = self._lift(recombined)
-        if lifted is not best:
-            name = "recombined" if lifted is recombined else "lifted"
-        return name, lifted
+    def _improved(
+        self,
+        name: str,
+        best: Found,
+        others: list[np.ndarray],
+        another: Callable[[], tuple[str, Found]],
+    ) -> tuple[str, Found]:
+        """Try to leave an optimum, on all triplets, by lifts and more starts.
 
-    @property
-    def _cost(self) -> float:
-        """What was read so far, and what steps took beside, in triplets."""
-        return self.original.n_passes * len(self.original) + STEP * self.n_steps
+        Lifts go on while they gain; after one in vain comes a start, and after that a lift. What
+        ends higher may have some items in better places.
+        """
+        until, in_vain = RECOMBINING, 0
+        while True:
+            better = self._recombine(best, others, until)
+            if better is not best:
+                name, best, in_vain = "recombined", better, 0
+            if self._costs_more(IMPROVING) or in_vain >= MOST_IN_VAIN:
+                return name, best
+            lift = in_vain % 2 == 0
+            kind, rival = ("lifted", self._lifted(best.points)) if lift else another()
+            others, until, in_vain = [rival.points], IMPROVING, in_vain + 1
+            if _lower(rival, best):
+                others = [best.points]
+                name, best, in_vain = kind, rival, 0
 
-    def _costs_more(self, times: float) -> bool:
-        return self._cost > times * self.plain
+    def _since(self, points: np.ndarray, n_steps: int) -> float:
+        """What was read since it was counted, and what steps took beside, in coordinates."""
+        read = (self.original.n_passes - self.counted) * len(self.original)
+        return read * points.shape[1] + n_steps * _step_cost(points)
 
-    def _recombine(self, best: Found, others: list[np.ndarray]) -> Found:
+    def _count(self, points: np.ndarray, n_steps: int = 0) -> None:
+        self.spent += self._since(points, n_steps)
+        self.counted = self.original.n_passes
+
+    def _costs_more(self, times: float, since: float = 0.0) -> bool:
+        return self.spent + since > times * self.plain
+
+    def _recombine(self, best: Found, others: list[np.ndarray], until: float) -> Found:
         """Put groups of items where other maps have them, as long as that lowers the loss."""
         screen, tried = self.store.sample(SCREEN_ROWS), set()
         while True:
@@ -252,7 +292,7 @@ class Race:
                 for items, child in recombined(best.points, other)
             ]
             for _, items, child in sorted(children, key=lambda one: one[0]):
-                if self._costs_more(RECOMBINING):
+                if self._costs_more(until):
                     return best
                 if items in tried:
                     continue
@@ -264,21 +304,10 @@ class Race:
             else:
                 return best
 
-    def _lift(self, best: Found) -> Found:
-        """Leave an optimum by way of another dimension, as often as that may cost."""
-        for _ in range(MOST_LIFTS):
-            if self._costs_more(LIFTING):
-                break
-            found = self._lifted(best.points)
-            if _lower(found, best):
-                best = found
-        return best
-
     def _others(
         self, field: TripletStore, d: int
     ) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
         """Yield the starts that the first races with, each found when its turn comes."""
-        above = min(d + ABOVE, self.store.n_items - 1)
 
         def random(dimensions: int) -> np.ndarray:
             return self._random(field, dimensions)
@@ -290,13 +319,14 @@ class Race:
             points = best_scale(field.sample(SCALE_ROWS), ste, points) * points
             return self._descend(field, points, ROUGH, ste).points
 
-        yield "more dimensions", lambda: spectral_start(field, above, self.generator).points
         while True:
+            yield "more dimensions", lambda: random(self._above(d))
             if self.loss.name != "ste":
                 yield "ste", by_ste
             yield "random", lambda: random(d)
-            yield "more dimensions", lambda: random(max(above - 1, d))
-            yield "random", lambda: random(d)
+
+    def _above(self, d: int) -> int:
+        return max(min(d + ABOVE, self.store.n_items - 1), d)
 
     def _random(self, field: TripletStore, dimensions: int) -> np.ndarray:
         # Items that do not occur stay at the centre: they must not turn the principal axes.
@@ -308,7 +338,7 @@ class Race:
         """Descend from a start of d or more dimensions; the weakest axis is dropped each time."""
         points = best_scale(field.sample(SCALE_ROWS), self.loss, points) * points
         while points.shape[1] > d:
-            points = principal_axes(self._descend(field, points, self.rough).points)[:, :-1]
+            points = principal_axes(self._roughly(field, points).points)[:, :-1]
         return self._close(field, points)
 
     def _lifted(self, points: np.ndarray) -> Found:
@@ -316,15 +346,24 @@ class Race:
         n, d = points.shape
         spread = LIFT * float((points - points.mean(axis=0)).std())
         along = beside(points, spread * self.generator.normal(size=(n, 1)))
-        higher = self._descend(self.store, namespace(points).hstack([points, along]), self.rough)
+        higher = self._roughly(self.store, namespace(points).hstack([points, along]))
         dropped = principal_axes(higher.points)[:, :d]
         return self._close(self.store, dropped)
 
     def _close(self, field: TripletStore, points: np.ndarray) -> Found:
         """Descend until about a quarter of what counts as no difference is left to be gained."""
-        n_answers = len(self.original) * field.total / self.original.total
-        tol = ALIKE / 2 * n_answers / math.prod(points.shape)
+        tol = self._tol(field, points, ALIKE / 4)
         return self._descend(field, points, float(np.clip(tol, CLOSEST, self.close)))
+
+    def _roughly(self, field: TripletStore, points: np.ndarray) -> Found:
+        """Descend as far as more dimensions help: where answers are few, chance is no measure."""
+        tol = self._tol(field, points, LEFT)
+        return self._descend(field, points, float(np.clip(tol, CLOSEST, self.rough)))
+
+    def _tol(self, field: TripletStore, points: np.ndarray, left: float) -> float:
+        """The tol at which so much per answer is left to be gained."""
+        n_answers = len(self.original) * field.total / self.original.total
+        return 2 * left * n_answers / math.prod(points.shape)
 
     def _descend(
         self, field: TripletStore, points: np.ndarray, tol: float, loss: Loss | None = None
@@ -336,9 +375,11 @@ class Race:
             regularization=self.ridge * field.total,
             tol=tol * self.strict,
             max_iter=self.max_iter,
-            watch=lambda *_: self.plain > 0 and self._costs_more(AT_MOST),
+            watch=lambda step, *_: (
+                self.plain > 0 and self._costs_more(AT_MOST, self._since(points, step))
+            ),
         )
-        self.n_steps += found.n_iter
+        self._count(points, BEGINNING + found.n_iter)
         return found
 
     @staticmethod
@@ -396,6 +437,11 @@ def race_on_sample(
         best = 0
     winner = Start(starts[best].name, on_host(found[best].points)) if best else starts[0]
     return winner, endings([start.name for start in starts], found)
+
+
+def _step_cost(points: np.ndarray) -> float:
+    n, d = points.shape
+    return STEP + STEP_EACH * n * d**2
 
 
 def _lower(found: Found, best: Found) -> bool:
