@@ -4,7 +4,8 @@ With many answers, the squared error of a map is the sum of its items' variances
 what the questions tell about each place: it falls like one over the number of answers. With few
 answers a map is worse than that, because what they say about one item is no better than what is
 known about the others. How much worse is simulated: studies of few items, with people who answer as
-they do in the pilot. Errors hardly depend on the number of items, given the answers per coordinate.
+they do in the pilot. Errors hardly depend on the number of items, given the answers per coordinate,
+unless these are few and very noisy: then maps of more items are worse.
 """
 
 import math
