@@ -240,7 +240,8 @@ class Race:
         Tried again and again, as answers come, that leads out of most poor optima.
         """
         d = best.points.shape[1]
-        rival = self._from(self.store, self._random(self.store, self._above(d)), d)
+        points = self._random(self.store, self._above(d))
+        rival = self._from(self.store, points, d, self.rough)
         names = ["the map so far", "more dimensions"]
         return rival if _lower(rival, best) else best, endings(names, [best, rival])
 
@@ -323,6 +324,8 @@ class Race:
             yield "more dimensions", lambda: random(self._above(d))
             if self.loss.name != "ste":
                 yield "ste", by_ste
+            # More dimensions may all lead to the same optimum.
+            yield "random", lambda: random(d)
             yield "random", lambda: random(d)
 
     def _above(self, d: int) -> int:
@@ -334,11 +337,18 @@ class Race:
         points = self.generator.normal(size=(self.store.n_items, dimensions))
         return beside(field.counts, occurs * points)
 
-    def _from(self, field: TripletStore, points: np.ndarray, d: int) -> Found:
+    def _from(
+        self,
+        field: TripletStore,
+        points: np.ndarray,
+        d: int,
+        tol: float | None = None,
+    ) -> Found:
         """Descend from a start of d or more dimensions; the weakest axis is dropped each time."""
         points = best_scale(field.sample(SCALE_ROWS), self.loss, points) * points
         while points.shape[1] > d:
-            points = principal_axes(self._roughly(field, points).points)[:, :-1]
+            higher = self._descend(field, points, tol) if tol else self._roughly(field, points)
+            points = principal_axes(higher.points)[:, :-1]
         return self._close(field, points)
 
     def _lifted(self, points: np.ndarray) -> Found:
