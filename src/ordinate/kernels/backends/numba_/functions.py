@@ -44,7 +44,7 @@ kernel = njit(cache=_can_cache(), **OPTIONS)
 part = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)
 function = njit(forceinline=True, **OPTIONS)  # part of a loop, which a call would not let vectorise
 
-MANY = 1 << 17  # rows of a part from which it pays to compile what NumPy does as well
+MANY = 1 << 16  # rows of a part from which it pays to compile what NumPy does as well
 BATCH = 256  # rows whose numbers stay in the first-level cache between the steps of a kernel
 LOG_2 = math.log(2)
 LOG2_E = 1 / LOG_2
