@@ -83,7 +83,8 @@ the vectors were rounded to single precision; d = 50 was stopped before its last
 
 In d = 10 and 20, LOE's own map has the fewest pairs in the wrong order. Steps after the twentieth
 put more in the wrong order everywhere but in d = 50 and after STE's own start of all words, where
-nothing changed by more than 0.1 %: answers about a few dozen landmarks say little about pairs of
+that share changed by no more than 0.1 %. In d = 50 they lose a quarter of the neighbours that were
+found. Answers about a few dozen landmarks say little about pairs of
 other words ([LOE](loe.md) has a trial)."""
 REMARKS = {
     "warm-start": "LOE-STE drops the landmark triplets after the start, as in the paper, and so "

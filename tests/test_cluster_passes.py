@@ -88,8 +88,8 @@ def test_the_pairs_of_a_landmark_stay_on_one_worker_for_the_next_fit(client, tmp
     assert max(map(len, triplets._columns[1].parts)) > 1
     where = client.who_has(distributed.futures_of(triplets._columns[1].whole))
     assert len(where) == 6
-    # Dask may copy some to a worker that has nothing else to do.
-    assert min(map(len, where.values())) == 1
+    # Dask may copy one or two to a worker that has nothing else to do.
+    assert sum(map(len, where.values())) <= 8
     (tmp_path / "fast").rename(tmp_path / "away")
     assert np.array_equal(LOE().fit(triplets).embedding_, model.embedding_)
 

@@ -384,6 +384,7 @@ def test_the_likelihood_knows_only_what_loe_used(about_landmarks):
     with pytest.warns(UserWarning, match=r"not used|no place"):
         model = LOE(landmarks=at).fit(Triplets(rows, n_items=61))
     assert np.isnan(model.covariance_[60]).all()
+    assert model.covariance_doubt_ is None
     assert model.covariance_[:60] == pytest.approx(alone.covariance_, rel=0.05, abs=1e-3)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ordinate import Triplets, threads
-from ordinate._base.arrays import numbered, on_host
+from ordinate._base.arrays import distinct_and_places, on_host
 from ordinate._base.device import TORCH_CPU
 from ordinate.data.answers import independent_answers
 from ordinate.kernels import losses
@@ -138,6 +138,6 @@ def test_sums_do_not_depend_on_threads(monkeypatch):
 def test_values_are_numbered_in_order(values):
     values = np.array(values, np.int64)
     for found, expected in zip(
-        numbered(values), np.unique(values, return_inverse=True), strict=True
+        distinct_and_places(values), np.unique(values, return_inverse=True), strict=True
     ):
         assert np.array_equal(found, expected)

@@ -41,7 +41,7 @@ def test_predicted_errors_are_those_of_other_studies(plan, per_coordinate):
     assert plan.error_of(per_coordinate * 80) == pytest.approx(np.mean(errors), rel=0.15)
 
 
-def test_few_clear_answers_take_the_ridge_that_fits_find():
+def test_few_clear_answers_take_the_ridge_of_a_first_map():
     """The prior of the truth is far wider than a map of few clear answers, which it lets grow."""
     loss, errors = Power(0.5, 4.0, 0.05), []
     pilot = PowerEmbedding(2, power=0.5, slope=4.0, lapse=0.05)
@@ -69,6 +69,13 @@ def test_simulated_maps_are_as_large_as_that_of_the_pilot(monkeypatch):
     pilot.embedding_ = np.vstack([pilot.embedding_, [np.nan, np.nan]])  # an item without a place
     asking.plan_study(6, 2, pilot=pilot)
     assert sizes == pytest.approx([np.nanvar(pilot.embedding_, axis=0).sum()] * len(sizes))
+
+
+def test_a_pilot_with_all_items_in_one_place_is_refused():
+    pilot = STE()
+    pilot.embedding_ = np.zeros((6, 2))
+    with pytest.raises(ValueError, match="all items in one place"):
+        asking.plan_study(6, 2, pilot=pilot)
 
 
 def test_the_size_of_clear_maps():

@@ -71,6 +71,14 @@ def test_groups_that_hardly_meet_are_noticed_among_many_items(between, seed):
     assert contraction(columns, np.zeros((1, n), np.float32), BTL)[0] > MIXING
 
 
+def test_items_that_are_never_compared_do_not_hide_that_the_others_mix():
+    rng = np.random.default_rng(0)
+    n, compared = 4000, 2000
+    pairs = np.sort(rng.permuted(np.tile(np.arange(compared), (60, 1)), axis=1).reshape(-1, 2))
+    columns = MemoryColumns([pairs.astype(np.int32)], [NO_WEIGHT], n, backends.load())
+    assert contraction(columns, np.zeros((1, n), np.float32), BTL)[0] < SURELY
+
+
 def test_items_that_meet_only_the_other_group_do_not_mix():
     """Steps with the diagonal alone then go back and forth: the eigenvalue is -1."""
     rng = np.random.default_rng(0)

@@ -488,7 +488,7 @@ def test_the_columns_of_psychopy(tmp_path):
 
 PRACTICE = [
     ("practice.thisN,trials.thisN\n{0,},{1,},{,0},{,1}", "--only practice.thisN="),
-    ("phase\n{practice},{practice},{main},{main}", "--checks phase=practice"),
+    ("phase\n{practice 1},{practice 2},{main},{main}", "--only phase=main"),
 ]
 
 
@@ -503,13 +503,20 @@ def test_practice_is_used_and_told_with_what_leaves_it_out(tmp_path, marks, reme
     runner = CliRunner()
     shown = runner.invoke(app, ["check", str(path)]).output
     told = f"note: 2 rows that {names.split(',')[0]} marks as practice are used like any other"
-    assert f"{told}; {remedy} leaves them out" in shown
+    assert f"{told}; {remedy} reads the others alone" in shown
     left = runner.invoke(
         app, ["convert", str(path), *remedy.split(), "-o", str(tmp_path / "x.csv")]
     )
     assert "2 triplets in" in left.output
     assert "marks as practice" not in left.output
     assert named(read(tmp_path / "x.csv").triplets) == ["a|c|b", "c|a|b"]
+
+
+def test_what_leaves_practice_out_leaves_check_trials_out_as_well(tmp_path):
+    rows = ["a,b,c,practice,plain", "b,c,a,main,catch", "a,c,b,main,plain", "c,a,b,main,plain"]
+    path = write(tmp_path, "\n".join(["anchor,near,far,phase,trial", *rows]))
+    shown = CliRunner().invoke(app, ["check", str(path), "--only", "phase=main"]).output
+    assert "check trials, trial is 'catch'" in shown
 
 
 def test_pictures_of_one_name_in_two_folders_stay_apart(tmp_path):

@@ -145,7 +145,7 @@ def _sum_in_integers(total: Any, index: Any, change: Any) -> Any:
     return (whole.double() / units).to(total.dtype)
 
 
-def numbered(values: Any) -> tuple[Any, Any]:
+def distinct_and_places(values: Any) -> tuple[Any, Any]:
     """Return the distinct values in order, and the place of each value among them.
 
     As ``unique`` of NumPy has it, but many times faster where equal values are near each other.

@@ -15,10 +15,10 @@ SAMPLE = 16  # comparisons per item in the sample
 MIXING = 0.8  # contraction on it below which opponents are met at random, by and large
 SURELY = 0.75  # contraction below which a gradient tells the error; random opponents leave 0.5
 SLOW = 0.9  # contraction that must not go unnoticed
-STILL_SLOW = 0.85  # the same, where items known little meet everybody
+STILL_SLOW = 0.85  # the same, where items known little are taken to meet each other
 CHECKED = 4  # comparisons per item of the sample on which a step is checked
 SURE = 3  # standard errors that a check allows for
-LEAST = 1.0  # curvature of a score, in that of the mean one, below which random opponents add some
+LEAST = 1.0  # curvature of a score, in that of the mean one, below which an item is known little
 
 
 def well_mixed(
@@ -100,8 +100,11 @@ def _lanczos(
     """
     xp, diagonal = namespace(ones), coupled(ones)
     # Items that the sample tells little about, as those far out, hang on one or two others: slow
-    # directions of a few scores each, which hide those of many. They meet everybody a little.
-    added = xp.clip(LEAST * diagonal.mean(axis=1)[:, None] - diagonal, 0, None)
+    # directions of a few scores each, which hide those of many. They are taken to meet each other a
+    # little, too; items that are never compared are not.
+    compared = (diagonal > 0) * 1.0
+    mean = diagonal.sum(axis=1) * inverse_of(compared.sum(axis=1))
+    added = compared * xp.clip(LEAST * mean[:, None] - diagonal, 0, None)
     share = added * inverse_of(added.sum(axis=1))[:, None]
     diagonal = diagonal + added
     root = inverse_of(diagonal) ** 0.5

@@ -33,7 +33,7 @@ LOOSE = 1e-3  # tolerance from which scores need only be right on the whole
 NEAR = 1.0  # squared error of first scores, in that of at most MANY, up to which they are trusted
 MANY = 128  # comparisons per item
 ENOUGH = 24  # comparisons per item from which a sample checks a step at less cost than a pass
-MANY_ITEMS = 2000  # below which a pass costs little, and a sample tells less: MANY are enough
+MANY_ITEMS = 2000  # below which a pass costs little, and a sample tells less, so that it takes MANY
 MEMORY = 10  # steps that the quasi-Newton climb remembers
 
 

@@ -127,7 +127,10 @@ def _answering(pilot: Any, d: int) -> tuple[Loss, float]:
     """Return how people answer, and the size of the map on which they do."""
     if pilot is None:
         return power_family(POWER, SLOPE, LAPSE), 3.0
-    return pilot._loss(d), _spread(pilot.embedding_)
+    spread = _spread(pilot.embedding_)
+    if not spread > 0:
+        raise ValueError("the pilot's map has all items in one place: ask more before you plan")
+    return pilot._loss(d), spread
 
 
 def _spread(points: np.ndarray) -> float:
@@ -168,8 +171,8 @@ def _study(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> np.ndarr
 def _clear_size(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> float:
     """Return the size, over the truth's, of a map on which nearly all answers would be sure.
 
-    Fits, which do not know the truth, begin with the prior of such a map. Where answers are never
-    that sure, or only on far larger maps, it is the largest size that is tried.
+    Who does not know the truth may begin with the prior of such a map. Where answers are never that
+    sure, or only on far larger maps, it is the largest size that is tried.
     """
     near, far = _asked(points, SURE_ROWS, rng)[1:]
     spreads = [np.std(loss.argument(size**2 * near, size**2 * far)) for size in SIZES]
@@ -179,10 +182,10 @@ def _clear_size(points: np.ndarray, loss: Loss, rng: np.random.Generator) -> flo
 def _ridge(
     store: MemoryTriplets, loss: Loss, points: np.ndarray, *, regularization: float, **_: Any
 ) -> float:
-    """Return that of a normal prior as wide as a map and its errors, as fits find it."""
+    """Return that of a normal prior as wide as a map and its errors."""
     n, d = points.shape
     variance = np.linalg.inv(store.curvature(points, loss)[0] + regularization * np.eye(d))
-    return n * d / float((points**2).sum() + np.trace(variance, axis1=1, axis2=2).sum())
+    return n * d / float(n * points.var(axis=0).sum() + np.trace(variance, axis1=1, axis2=2).sum())
 
 
 def _asked(

@@ -216,7 +216,11 @@ def _option_of(name: str, value: Any) -> str:
     if value is None or value is True or value is ...:
         return option
     if isinstance(value, Mapping):
-        value = [f"{key}={entry}" for key, entry in value.items()]
+        value = [
+            f"{key}={entry}"
+            for key, some in value.items()
+            for entry in (some if isinstance(some, list) else [some])
+        ]
     if isinstance(value, (list, tuple)):
         text = io.StringIO()
         csv.writer(text).writerow(value)  # quotes line ends, since a row ends in one

@@ -255,7 +255,8 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
         answers, independent = (
             store_of(used, self.backend, self.device_, by=kind) for kind in ("answer", by)
         )
-        points = np.nan_to_num(self.embedding_)
+        # Centred by the items that have a place.
+        points = np.nan_to_num(self.embedding_ - np.nanmean(self.embedding_, axis=0))
         with single_threaded_blas():
             likeliest = Likeliest.near(points, answers, independent, self._made_by().loss)
         unplaced = np.isnan(self.embedding_[:, :1, None])
@@ -268,7 +269,7 @@ class LOE(UncertainEmbedder, PlacingEmbedder):
         return Covariance(
             np.where(unplaced, np.nan, likeliest.covariance_of(points)),
             by,
-            doubt or much_noise(likeliest.points, likeliest.covariance),
+            doubt or much_noise(likeliest.points, np.where(unplaced, np.nan, likeliest.covariance)),
         )
 
     def _covariances(self, by: str) -> np.ndarray:

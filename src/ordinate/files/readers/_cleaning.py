@@ -23,7 +23,7 @@ BESIDE = {"attention", "sanity", "vigilance", "trial", "trials", "question", "is
 SPLITS = {"train", "training", "test", "testing"}
 PRACTICE = {"practice", "practise", "warmup"}
 LOOP = re.compile(r"practi[cs]e.*\.thisN", re.IGNORECASE)  # PsychoPy's number of a trial in a loop
-MOST_WORDS, SAMPLE_ROWS = 50, 2000
+FEW_WORDS, MOST_WORDS, SAMPLE_ROWS = 5, 50, 2000
 
 
 def clean(table: Table, layout: Layout, options: Options) -> None:
@@ -142,14 +142,15 @@ def _note_practice(table: Table, place: int, name: str, values: list[str]) -> No
     if not is_loop and not 0 < len(marks) < len(values) <= MOST_WORDS:
         return
     words = table.words(table.data.column(place))
-    found = [(Option("checks", {name: mark}), words == mark) for mark in marks]
-    if is_loop:
-        found = [(Option("only", {name: ""}), words != "")]
-    for option, mask in found:
-        n_rows = table.together("practice", int(mask.sum()), add)
-        if n_rows:
-            what = f"{counted(n_rows, 'row')} that {name} marks as practice are used like any other"
-            table.notes.append(Message(f"{what}; ", option, " leaves them out"))
+    others = [""] if is_loop else [value for value in values if value not in marks]
+    n_rows = table.together("practice", int((~np.isin(words, others)).sum()), add)
+    if n_rows:
+        marked = f"that {name} marks as practice"
+        what = counted(n_rows, f"row {marked} is", f"rows {marked} are")
+        option = Option("only", {name: others} if len(others) <= FEW_WORDS else ...)
+        table.notes.append(
+            Message(f"{what} used like any other; ", option, " reads the others alone")
+        )
 
 
 def _drop_where(table: Table, place: int, name: str, checks: tuple[str, ...]) -> None:

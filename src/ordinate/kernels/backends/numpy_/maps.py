@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ordinate._base.arrays import add_at, cast, copy, count_in, namespace, numbered
+from ordinate._base.arrays import add_at, cast, copy, count_in, distinct_and_places, namespace
 from ordinate.kernels.losses import Loss
 
 LEAST_LEFT = 0.1  # of the curvature, when an answer is left out
@@ -90,7 +90,7 @@ def left_out_sums(
     if len(answer):
         gradient, item, place = _answer_gradients(rows, answer, slope, changes, points)
         steps = list(_times(inverse[item], gradient)[place].reshape(3, len(rows), -1))
-        numbers, row_of = numbered(answer)
+        numbers, row_of = distinct_and_places(answer)
         share = count_in(row_of, share, len(numbers))[row_of]
     else:
         steps = [slope[:, None] * step for step in steps]
@@ -116,7 +116,7 @@ def _answer_gradients(
     """Gradients (k, d) of answers in their items; which items; and places there of anchors, ..."""
     xp, n = namespace(points), len(points)
     at = xp.concatenate([cast(answer, "int64") * n + cast(item, "int64") for item in rows.T])
-    pairs, place = numbered(at)
+    pairs, place = distinct_and_places(at)
     gradient = xp.zeros_like(points[:1] * cast(pairs, "float64")[:, None])
     add_at(gradient, place, xp.concatenate([slope[:, None] * change for change in changes]))
     return gradient, pairs % n, place
