@@ -59,7 +59,7 @@ def test_fewer_than_eight_comparisons_per_item_cannot_show_how_they_mix(per_item
     chain = np.arange(199).repeat(per_item)[: 100 * per_item]
     pairs = np.column_stack([chain, chain + 1]).astype(np.int32)
     columns = MemoryColumns([pairs], [NO_WEIGHT], 200, backends.load("numpy"))
-    found, surely = well_mixed(columns, np.zeros((1, 200)), noise.get("btl"))
+    found, surely, _ = well_mixed(columns, np.zeros((1, 200)), noise.get("btl"))
     assert (found.tolist(), surely.tolist()) == ([mixed], [False])
 
 
