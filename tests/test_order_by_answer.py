@@ -419,7 +419,8 @@ def test_workers_of_a_cluster_read_either_order(target, tmp_path):
     model = STE(init=sample_points(N, random_state=3))
     alone = model.fit(as_triplets(tmp_path / target)).embedding_
     with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
-        shared = ondisk.open_triplets(tmp_path / target, client=client)
+        with pytest.warns(UserWarning, match="each row counts as an answer of its own"):
+            shared = ondisk.open_triplets(tmp_path / target, client=client)
         assert (shared.in_order, shared.by_answer, len(shared)) == (False, False, 3000)
         assert model.fit(shared).embedding_ == pytest.approx(alone, abs=1e-9)
         assert model.covariance_kind_ == "row"
