@@ -13,7 +13,8 @@ N_ANGLES = 16
 N_SWEEPS = 4
 # Of more items than this, labels stay within fewer rings: many long leader lines are a tangle.
 RING_LIMITS = (400, 150, 60)
-N_DOTS = 8  # a leader line is kept clear as this many dots
+# A leader line is kept clear as this many dots.
+DOTS = np.linspace(0.1, 0.95, 8)[:, None]
 # Other points must be farther from a label than its own by this share, or a line leads to it.
 CLEARLY = 0.25
 SHORTEST = 0.5  # leader line that is seen as one, in heights of a label
@@ -166,6 +167,7 @@ class _Scene:
         self.low, self.high = np.array(frame[:2]), np.array(frame[2:])
         self.gap, self.centres = gap, centres
         self.led = np.zeros(len(points), dtype=bool)  # labels with a leader line
+        self.dots = np.empty((len(points), len(DOTS), 2))  # along it
         widest = np.nanmax(self.sizes, axis=0)
         # How far from its point the far side of a label can be, at most.
         self.reach = widest + radii.max(axis=0) + gap + RINGS[-1] * widest[1]
@@ -204,6 +206,7 @@ class _Scene:
                 costs = costs + self._crowding(places, i, others)
                 best = np.argmin(np.round(np.where(clear, costs, np.inf), 6))
                 self.centres[i], self.led[i] = places[best], led[best]
+                self.dots[i] = _dots(self.points[i], places[[best]], self.text[i], self.radii[i])[0]
                 return
 
     def seen(self, places: np.ndarray, i: int) -> np.ndarray:
@@ -242,33 +245,26 @@ class _Scene:
         placed: np.ndarray,
     ) -> np.ndarray:
         """Say which places hit no label, and neither cross a leader line nor are crossed by one."""
-        if len(places) == 0:
-            return np.zeros(0, dtype=bool)
         size, others = self.sizes[i], self.sizes[placed]
         room = np.abs(places[:, None] - self.centres[placed]) - (size + others) / 2
         hit = (room < 0).all(axis=2).any(axis=1)
-        start, radii = (np.tile(a[i], (len(places), 1)) for a in (self.points, self.radii))
-        own = _dots(start, places, np.tile(self.text[i], (len(places), 1)), radii, led)
-        hit |= _inside(own, self.centres[placed], others / 2).any(axis=(1, 2))
-        hit |= _inside(own, self.points[around], self.radii[around]).any(axis=(1, 2))
-        drawn = placed[self.led[placed]]
-        known = (a[drawn] for a in (self.points, self.centres, self.text, self.radii, self.led))
-        theirs = _dots(*known)
-        dots = theirs.reshape(-1, 2)
-        hit |= (np.abs(places[:, None] - dots) < size / 2).all(axis=2).any(axis=1)
-        hit |= _cross(own[:, 0], own[:, -1], theirs[:, 0], theirs[:, -1]).any(axis=1)
+        theirs = self.dots[placed[self.led[placed]]]
+        hit |= _inside(theirs.reshape(1, -1, 2), places, size / 2).any(axis=(0, 1))
+        left = np.flatnonzero(led & ~hit)
+        if len(left):
+            own = _dots(self.points[i], places[left], self.text[i], self.radii[i])
+            hit[left] = _inside(own, self.centres[placed], others / 2).any(axis=(1, 2))
+            hit[left] |= _inside(own, self.points[around], self.radii[around]).any(axis=(1, 2))
+            hit[left] |= _cross(own[:, 0], own[:, -1], theirs[:, 0], theirs[:, -1]).any(axis=1)
         return ~hit
 
 
 def _dots(
-    points: np.ndarray, centres: np.ndarray, sizes: np.ndarray, radii: np.ndarray, led: np.ndarray
+    point: np.ndarray, centres: np.ndarray, size: np.ndarray, radii: np.ndarray
 ) -> np.ndarray:
-    """Leader lines as dots strictly between marker and label; NaN where none is drawn."""
-    begin, end = leader_ends(points, centres, sizes, radii)
-    share = np.linspace(0.1, 0.95, N_DOTS)[:, None]
-    dots = begin[:, None] + share * (end - begin)[:, None]
-    dots[~led] = np.nan
-    return dots
+    """Leader lines as dots strictly between a marker and its label at each of some places."""
+    begin, end = leader_ends(point, centres, size, radii)
+    return begin[:, None] + DOTS * (end - begin)[:, None]
 
 
 def _search_the_frame(scene: _Scene, left: np.ndarray) -> None:
