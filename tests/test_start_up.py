@@ -32,6 +32,17 @@ def test_fit_loads_neither_pandas_nor_the_statistics_of_scipy(tmp_path):
     assert not names & {"pandas.core.frame", "scipy.stats._stats_py", "scipy.integrate"}
 
 
+def test_a_command_seldom_looks_for_garbage(tmp_path):
+    code = """
+import gc, os, sys
+usually, sys.argv = gc.get_threshold()[0], ["ordinate", "--version"]
+from ordinate.cli import main
+os._exit = lambda code: print(code, gc.get_threshold()[0] >= 5 * usually > 0)
+main()
+"""
+    assert python(code, tmp_path)[2:] == ["0", "True"]
+
+
 def test_what_is_no_method_is_refused_before_anything_is_loaded(tmp_path):
     names, said, code = imported_by(tmp_path, "fit", "answers.csv", "--method", "tsne")
     assert code == 2

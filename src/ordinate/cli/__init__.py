@@ -4,6 +4,7 @@ Exit codes: 0 all went well; 1 an unforeseen error; 2 wrong use or options; 3 th
 be read as it is; 4 the output cannot be written; 130 interrupted.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -59,6 +60,7 @@ def ordinate(
 
 def main() -> None:
     """Run the command line, then end at once: to take a large Python apart takes half a second."""
+    gc.set_threshold(10_000)  # objects: to look for cycles among those of libraries takes long
     spare_imports()
     code: str | int | None = 0
     try:
