@@ -23,9 +23,9 @@ MOST_PARTS = 8
 SMALLEST_PART = 1 << 19  # of a column
 BLOCK = 1 << 22  # rows that are handed out at a time
 # Scores and sums of as many items are beyond caches: rows are sorted into tiles of items, whose
-# scores and sums, of two tiles at a time, are within them.
+# scores and sums, of two tiles at a time, are within them (8 MiB: of the last level).
 MANY_ITEMS = 1 << 21
-TILE = 1 << 17
+TILE = 1 << 19
 MOST_TILES = 128  # to a side: more are more places to write to than a sort can keep at hand
 
 Product = Callable[[Mapping[int, np.ndarray]], dict[int, np.ndarray]]  # of each with a matrix
@@ -211,9 +211,9 @@ def count_sums(
     backend: ModuleType, pairs: np.ndarray, weight: np.ndarray, n_items: int
 ) -> np.ndarray:
     """How often each item was far, and near: (2, n_items)."""
-    # Single precision is exact for the ones of a block, and quicker.
-    dtype: Any = np.float64 if len(weight) else np.float32
-    return np.array(backend.count_sums(pairs, weight, n_items, dtype))
+    # Ones are counted in whole numbers, as small as hold their sum.
+    dtype: Any = np.float64 if len(weight) or len(pairs) >= 1 << 32 else np.uint32
+    return np.array(backend.count_sums(pairs, weight, n_items, dtype), np.float64)
 
 
 def score_sums(
