@@ -78,12 +78,13 @@ def _pair_information(pairs, weight, scores):
 
 @kernel
 def neighbour_sums(pairs, weight, values):
-    sums = np.zeros(values.shape[0], values.dtype)
+    item = np.zeros((values.shape[0], 2), values.dtype)
+    item[:, 0] = values
     for row in range(pairs.shape[0]):
         near, far = pairs[row, 0], pairs[row, 1]
-        sums[far] += weight[row] * values[near]
-        sums[near] += weight[row] * values[far]
-    return sums
+        item[far, 1] += weight[row] * item[near, 0]
+        item[near, 1] += weight[row] * item[far, 0]
+    return item[:, 1].copy()
 
 
 @kernel
@@ -112,7 +113,7 @@ def join_parts(pairs, parent, n_parts):
     for row in range(pairs.shape[0]):
         a, b = _root(parent, pairs[row, 0]), _root(parent, pairs[row, 1])
         if a != b:
-            parent[a] = b
+            parent[max(a, b)] = min(a, b)  # one order for all keeps paths short
             n_parts -= 1
             if n_parts == 1:
                 break
