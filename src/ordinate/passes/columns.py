@@ -148,17 +148,33 @@ class MemoryColumns(ColumnPasses):
 
     def sample(self, size: int) -> "MemoryColumns":
         """Take about ``size`` pairs of each column, in runs spread evenly over its rows."""
-        runs = [Runs.of(n_rows, size) for n_rows in self.sizes]
+        taken = run(lambda i: self._taken(i, size), range(len(self)))
+        return MemoryColumns(*zip(*taken, strict=True), self.n_items, self.backend)
+
+    def counts_and_sample(self, size: int) -> tuple[tuple[np.ndarray, np.ndarray], "MemoryColumns"]:
+        """Return ``counts()`` and ``sample(size)``.
+
+        Columns of one part each are counted and sampled one by one: the rows of one that has just
+        been counted are still in a cache.
+        """
+        if any(len(column_parts(rows, self.n_items)) > 1 for rows in self.sizes):
+            return self.counts(), self.sample(size)
+        far, near = np.empty((2, len(self), self.n_items))
+
+        def count_and_take(i: int) -> tuple[np.ndarray, np.ndarray]:
+            far[i], near[i] = self._sum(count_sums, {i: (self.n_items,)})[i]
+            return self._taken(i, size)
+
+        taken = run(count_and_take, range(len(self)))
+        return (far, near), MemoryColumns(*zip(*taken, strict=True), self.n_items, self.backend)
+
+    def _taken(self, column: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs and weights of a sample of a column."""
+        pairs, weight = self.pairs[column], self.weights[column]
+        runs = Runs.of(len(pairs), size)
         # A pair as one number of 64 bits is copied in one go.
-        pairs = run(
-            lambda i: runs[i].take(self.pairs[i].view(np.uint64)).view(np.uint32),
-            range(len(self)),
-        )
-        weights = [
-            chosen.take(weight) if len(weight) else weight
-            for chosen, weight in zip(runs, self.weights, strict=True)
-        ]
-        return MemoryColumns(pairs, weights, self.n_items, self.backend)
+        pairs = runs.take(pairs.view(np.uint64)).view(np.uint32)
+        return pairs, runs.take(weight) if len(weight) else weight
 
     def coupling(self, scores: Mapping[int, np.ndarray], noise: Noise) -> Product:
         """Return the pass v -> C v; the pairs' curvatures are worked out once."""
