@@ -260,6 +260,6 @@ def neighbour_sums(
 
 
 def column_parts(size: int, n_items: int) -> list[slice]:
-    """Cut a column into parts, long beside the sums of all items; an empty one is one part."""
-    length = max(SMALLEST_PART, 8 * n_items, -(-int(size) // MOST_PARTS))
-    return blocks(int(size), length) or [slice(0, 0)]
+    """Cut a column into even parts, long beside the sums of all items; an empty one is one part."""
+    n_parts = min(max(round(size / max(SMALLEST_PART, 8 * n_items)), 1), MOST_PARTS)
+    return blocks(int(size), max(-(-int(size) // n_parts), 1)) or [slice(0, 0)]
