@@ -149,7 +149,8 @@ class MemoryColumns(ColumnPasses):
     def sample(self, size: int) -> "MemoryColumns":
         """Take about ``size`` pairs of each column, in runs spread evenly over its rows."""
         taken = run(lambda i: self._taken(i, size), range(len(self)))
-        return MemoryColumns(*zip(*taken, strict=True), self.n_items, self.backend)
+        pairs, weights = zip(*taken, strict=True)
+        return MemoryColumns(pairs, weights, self.n_items, self.backend)
 
     def counts_and_sample(self, size: int) -> tuple[tuple[np.ndarray, np.ndarray], "MemoryColumns"]:
         """Return ``counts()`` and ``sample(size)``.
@@ -166,7 +167,8 @@ class MemoryColumns(ColumnPasses):
             return self._taken(i, size)
 
         taken = run(count_and_take, range(len(self)))
-        return (far, near), MemoryColumns(*zip(*taken, strict=True), self.n_items, self.backend)
+        pairs, weights = zip(*taken, strict=True)
+        return (far, near), MemoryColumns(pairs, weights, self.n_items, self.backend)
 
     def _taken(self, column: int, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Pairs and weights of a sample of a column."""
