@@ -208,6 +208,7 @@ class Counted(MemoryColumns):
         return Counted(taken.pairs, taken.weights, self.n_items, self.backend, read=self.read)
 
     coupling = ColumnPasses.coupling  # a pass for every product
+    counts_and_sample = ColumnPasses.counts_and_sample  # by the sample above
 
     def _sum(self, kernel, arguments):
         self.read += [self.sizes[i] for i in arguments]

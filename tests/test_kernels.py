@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 from ordinate.kernels import backends, noise
+from ordinate.passes import NO_WEIGHT, MemoryColumns
 
 plain, fast = backends.load("numpy"), backends.load("numba")
 functions = import_module("ordinate.kernels.backends.numba_.functions")
@@ -27,7 +28,7 @@ def comparisons(draw):
     return np.column_stack([near, far]).astype(np.uint32), weight, scores
 
 
-@given(comparisons(), st.sampled_from([np.float32, np.float64]))
+@given(comparisons(), st.sampled_from([np.uint32, np.float64]))
 def test_count_sums(data, dtype):
     pairs, weight, scores = data
     for ours, twin in zip(
@@ -123,11 +124,12 @@ def test_the_fast_logistic_is_exact_to_rounding():
     assert functions.expit(1e9) == 1
 
 
-def test_sums_beyond_a_chunk_move_to_double_precision(monkeypatch):
+def test_more_ones_than_single_precision_can_add_up():
     # In single precision alone, 20 million ones would stop at 2^24.
     pairs = np.tile(np.array([[0, 1]], np.uint32), (20_000_000, 1))
-    far, near = fast.count_sums(pairs, np.empty(0), 2, np.float32)
-    assert far[1] == near[0] == 20_000_000
+    far, near = MemoryColumns([pairs], [NO_WEIGHT], 2, fast).counts()
+    assert far.tolist() == [[0, 20_000_000]]
+    assert near.tolist() == [[20_000_000, 0]]
     gradient = fast.score_sums(
         pairs, np.empty(0), np.array([40.0, 0.0], np.float32), noise.get("btl")
     )

@@ -460,6 +460,15 @@ def test_sums_over_columns_on_any_number_of_threads(columns_in, blocks):
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
 
 
+def test_parts_are_even_and_a_sample_is_one():
+    n = 1_000_000
+    assert columns.column_parts(8 * n + 5000, n) == [slice(0, 8 * n + 5000)]
+    lengths = [part.stop - part.start for part in columns.column_parts(21 * n, n)]
+    assert lengths == [7 * n] * 3
+    assert len(columns.column_parts(10**12, n)) == columns.MOST_PARTS
+    assert columns.column_parts(0, n) == [slice(0, 0)]
+
+
 @pytest.mark.parametrize("n_rows", [0, 1, 15, 16, 17, 100, 1000])
 @pytest.mark.parametrize("size", [0, 1, 16, 50, 999])
 def test_runs_that_are_taken_block_by_block(n_rows, size):

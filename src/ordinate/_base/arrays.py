@@ -120,6 +120,13 @@ def dot(x: Any, y: Any) -> float:
     return float((x * y).sum()) if is_tensor(x) else float(np.vdot(x, y))
 
 
+def row_dots(x: Any, y: Any) -> Any:
+    """Sums of the products of entries, row by row: (k, 1) of (k, n)."""
+    if is_tensor(x):
+        return (x * y).sum(dim=1)[:, None]
+    return np.matmul(x[:, None, :], y[:, :, None])[:, :, 0]  # by BLAS, without products in between
+
+
 def add_at(total: Any, index: Any, change: Any) -> None:
     """Add each row of ``change`` to the row of ``total`` that ``index`` names."""
     if not is_tensor(total):

@@ -18,7 +18,7 @@ from ordinate._base.arrays import beside, cast, count_in, inverse_of, namespace,
 from ordinate.kernels.noise import Noise
 
 BINS = 64
-GRID = 256
+GRID = 128
 MOST_STEPS = 50
 LONGEST_STEP = 2.0
 CLOSE = 1e-2

@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ordinate._base.arrays import beside, cast, inverse_of, namespace, on_host, random_like
+from ordinate._base.arrays import (
+    beside,
+    cast,
+    inverse_of,
+    namespace,
+    on_host,
+    random_like,
+    row_dots,
+)
 from ordinate._base.threads import run
 from ordinate.kernels.noise import Noise
 from ordinate.passes import ColumnStore
@@ -102,23 +110,27 @@ def _lanczos(
     # Items that the sample tells little about, as those far out, hang on one or two others: slow
     # directions of a few scores each, which hide those of many. They are taken to meet each other a
     # little, too; items that are never compared are not.
-    compared = (diagonal > 0) * 1.0
-    mean = diagonal.sum(axis=1) * inverse_of(compared.sum(axis=1))
-    added = compared * xp.clip(LEAST * mean[:, None] - diagonal, 0, None)
-    share = added * inverse_of(added.sum(axis=1))[:, None]
+    compared = (diagonal > 0) * ones
+    mean = row_dots(diagonal, ones) * inverse_of(row_dots(compared, ones))
+    added = compared * xp.clip(LEAST * mean - diagonal, 0, None)
+    share = added * inverse_of(row_dots(added, ones))
     diagonal = diagonal + added
-    root = inverse_of(diagonal) ** 0.5
-    # The eigenvector of 1: all scores can move together.
-    together = (diagonal * inverse_of(diagonal.sum(axis=1))[:, None]) ** 0.5
-    new, last = together * start, 0.0
+    inverse = inverse_of(diagonal)
+    # The same eigenvalues as those of D^-1 (D - H), if products of vectors count items by D. The
+    # eigenvector of 1 are ones: all scores can move together.
+    together = diagonal * inverse_of(row_dots(diagonal, ones))
+    new, last = ones * start, 0.0
     while True:
-        new -= together * (together * new).sum(axis=1)[:, None]
-        length = (new**2).sum(axis=1)[:, None] ** 0.5
-        v = new * inverse_of(length)
-        moved = root * v
-        reached = coupled(moved) + added * (share * moved).sum(axis=1)[:, None]
-        new = root * reached - length * last
-        product = (v * new).sum(axis=1)[:, None]
+        new -= row_dots(together, new)
+        by_item = diagonal * new
+        length = row_dots(by_item, new) ** 0.5
+        shrunk = inverse_of(length)
+        v = new * shrunk
+        new = coupled(v)
+        new += added * row_dots(share, v)
+        new *= inverse
+        new -= length * last
+        product = row_dots(by_item, new) * shrunk
         new -= product * v
         last = v
         yield product, length

@@ -23,9 +23,9 @@ MOST_PARTS = 8
 SMALLEST_PART = 1 << 19  # of a column
 BLOCK = 1 << 22  # rows that are handed out at a time
 # Scores and sums of as many items are beyond caches: rows are sorted into tiles of items, whose
-# scores and sums, of two tiles at a time, are within them.
+# scores and sums, of two tiles at a time, are within them (8 MiB: of the last level).
 MANY_ITEMS = 1 << 21
-TILE = 1 << 17
+TILE = 1 << 19
 MOST_TILES = 128  # to a side: more are more places to write to than a sort can keep at hand
 
 Product = Callable[[Mapping[int, np.ndarray]], dict[int, np.ndarray]]  # of each with a matrix
@@ -148,17 +148,35 @@ class MemoryColumns(ColumnPasses):
 
     def sample(self, size: int) -> "MemoryColumns":
         """Take about ``size`` pairs of each column, in runs spread evenly over its rows."""
-        runs = [Runs.of(n_rows, size) for n_rows in self.sizes]
-        # A pair as one number of 64 bits is copied in one go.
-        pairs = run(
-            lambda i: runs[i].take(self.pairs[i].view(np.uint64)).view(np.uint32),
-            range(len(self)),
-        )
-        weights = [
-            chosen.take(weight) if len(weight) else weight
-            for chosen, weight in zip(runs, self.weights, strict=True)
-        ]
+        taken = run(lambda i: self._taken(i, size), range(len(self)))
+        pairs, weights = zip(*taken, strict=True)
         return MemoryColumns(pairs, weights, self.n_items, self.backend)
+
+    def counts_and_sample(self, size: int) -> tuple[tuple[np.ndarray, np.ndarray], "MemoryColumns"]:
+        """Return ``counts()`` and ``sample(size)``.
+
+        Columns of one part each are counted and sampled one by one: the rows of one that has just
+        been counted are still in a cache.
+        """
+        if any(len(column_parts(rows, self.n_items)) > 1 for rows in self.sizes):
+            return self.counts(), self.sample(size)
+        far, near = np.empty((2, len(self), self.n_items))
+
+        def count_and_take(i: int) -> tuple[np.ndarray, np.ndarray]:
+            far[i], near[i] = self._sum(count_sums, {i: (self.n_items,)})[i]
+            return self._taken(i, size)
+
+        taken = run(count_and_take, range(len(self)))
+        pairs, weights = zip(*taken, strict=True)
+        return (far, near), MemoryColumns(pairs, weights, self.n_items, self.backend)
+
+    def _taken(self, column: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs and weights of a sample of a column."""
+        pairs, weight = self.pairs[column], self.weights[column]
+        runs = Runs.of(len(pairs), size)
+        # A pair as one number of 64 bits is copied in one go.
+        pairs = runs.take(pairs.view(np.uint64)).view(np.uint32)
+        return pairs, runs.take(weight) if len(weight) else weight
 
     def coupling(self, scores: Mapping[int, np.ndarray], noise: Noise) -> Product:
         """Return the pass v -> C v; the pairs' curvatures are worked out once."""
@@ -211,9 +229,9 @@ def count_sums(
     backend: ModuleType, pairs: np.ndarray, weight: np.ndarray, n_items: int
 ) -> np.ndarray:
     """How often each item was far, and near: (2, n_items)."""
-    # Single precision is exact for the ones of a block, and quicker.
-    dtype: Any = np.float64 if len(weight) else np.float32
-    return np.array(backend.count_sums(pairs, weight, n_items, dtype))
+    # Ones are counted in whole numbers, as small as hold their sum.
+    dtype: Any = np.float64 if len(weight) or len(pairs) >= 1 << 32 else np.uint32
+    return np.array(backend.count_sums(pairs, weight, n_items, dtype), np.float64)
 
 
 def score_sums(
@@ -244,6 +262,6 @@ def neighbour_sums(
 
 
 def column_parts(size: int, n_items: int) -> list[slice]:
-    """Cut a column into parts, long beside the sums of all items; an empty one is one part."""
-    length = max(SMALLEST_PART, 8 * n_items, -(-int(size) // MOST_PARTS))
-    return blocks(int(size), length) or [slice(0, 0)]
+    """Cut a column into even parts, long beside the sums of all items; an empty one is one part."""
+    n_parts = min(max(round(size / max(SMALLEST_PART, 8 * n_items)), 1), MOST_PARTS)
+    return blocks(int(size), max(-(-int(size) // n_parts), 1)) or [slice(0, 0)]

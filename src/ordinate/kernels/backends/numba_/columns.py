@@ -13,22 +13,15 @@ residual = information = blank
 
 @kernel
 def count_sums(pairs, weight, n_items, dtype):
-    far, near = np.zeros(n_items), np.zeros(n_items)
-    # Sums of a few million ones are exact in either precision.
-    some_far, some_near = np.zeros(n_items, dtype), np.zeros(n_items, dtype)
-    chunk = max(CHUNK, min(n_items, LONGEST_CHUNK))
-    for start in range(0, pairs.shape[0], chunk):
-        stop = min(start + chunk, pairs.shape[0])
-        if weight.shape[0] == 0:
-            for row in range(start, stop):
-                some_near[pairs[row, 0]] += 1
-                some_far[pairs[row, 1]] += 1
-        else:
-            for row in range(start, stop):
-                some_near[pairs[row, 0]] += weight[row]
-                some_far[pairs[row, 1]] += weight[row]
-        _move(some_far, far)
-        _move(some_near, near)
+    far, near = np.zeros(n_items, dtype), np.zeros(n_items, dtype)
+    if weight.shape[0] == 0:
+        for row in range(pairs.shape[0]):
+            near[pairs[row, 0]] += dtype(1)
+            far[pairs[row, 1]] += dtype(1)
+    else:
+        for row in range(pairs.shape[0]):
+            near[pairs[row, 0]] += weight[row]
+            far[pairs[row, 1]] += weight[row]
     return far, near
 
 
@@ -38,26 +31,31 @@ def score_sums(pairs, weight, scores, noise):
 
 
 def _score_sums(pairs, weight, scores):
-    gradient = np.zeros(scores.shape[0])
-    some = np.zeros(scores.shape[0], scores.dtype)
+    n_items = scores.shape[0]
+    gradient = np.zeros(n_items)
+    # An item's score and its sum beside each other are fetched together.
+    item = np.zeros((n_items, 2), scores.dtype)
+    item[:, 0] = scores
     pull = np.empty(BATCH, scores.dtype)
-    chunk = max(CHUNK, min(scores.shape[0], LONGEST_CHUNK))
+    chunk = max(CHUNK, min(8 * n_items, LONGEST_CHUNK))
     for start in range(0, pairs.shape[0], chunk):
         stop = min(start + chunk, pairs.shape[0])
         for first in range(start, stop, BATCH):
             size = min(BATCH, stop - first)
             batch = pairs[first : first + size]
             for i in range(size):
-                pull[i] = scores[batch[i, 1]] - scores[batch[i, 0]]
+                pull[i] = item[batch[i, 1], 0] - item[batch[i, 0], 0]
             for i in range(size):
                 pull[i] = residual(pull[i])
             if weight.shape[0] > 0:
                 for i in range(size):
                     pull[i] *= weight[first + i]
             for i in range(size):
-                some[batch[i, 1]] += pull[i]
-                some[batch[i, 0]] -= pull[i]
-        _move(some, gradient)
+                item[batch[i, 1], 1] += pull[i]
+                item[batch[i, 0], 1] -= pull[i]
+        for i in range(n_items):
+            gradient[i] += item[i, 1]
+            item[i, 1] = 0
     return gradient
 
 
@@ -80,12 +78,13 @@ def _pair_information(pairs, weight, scores):
 
 @kernel
 def neighbour_sums(pairs, weight, values):
-    sums = np.zeros(values.shape[0], values.dtype)
+    item = np.zeros((values.shape[0], 2), values.dtype)
+    item[:, 0] = values
     for row in range(pairs.shape[0]):
         near, far = pairs[row, 0], pairs[row, 1]
-        sums[far] += weight[row] * values[near]
-        sums[near] += weight[row] * values[far]
-    return sums
+        item[far, 1] += weight[row] * item[near, 0]
+        item[near, 1] += weight[row] * item[far, 0]
+    return item[:, 1].copy()
 
 
 @kernel
@@ -105,13 +104,6 @@ def scatter_by_tile(pairs, weight, shift, n_tiles, out, out_weight):
 
 
 @kernel
-def _move(some, total):
-    for i in range(total.shape[0]):
-        total[i] += some[i]
-        some[i] = 0
-
-
-@kernel
 def count_parts(pairs, n_items, n_compared):
     return join_parts(pairs, np.arange(n_items, dtype=np.uint32), n_compared)
 
@@ -121,7 +113,7 @@ def join_parts(pairs, parent, n_parts):
     for row in range(pairs.shape[0]):
         a, b = _root(parent, pairs[row, 0]), _root(parent, pairs[row, 1])
         if a != b:
-            parent[a] = b
+            parent[max(a, b)] = min(a, b)  # one order for all keeps paths short
             n_parts -= 1
             if n_parts == 1:
                 break

@@ -12,7 +12,7 @@ def count_sums(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Count how often each item was far and how often near among ``pairs`` (m, 2) of near, far.
 
-    An empty ``weight`` counts every pair once. ``dtype`` is that of the other backends' sums.
+    An empty ``weight`` counts every pair once. ``dtype`` is that of compiled sums.
     """
     near, far = pairs.T
     w = weight if len(weight) else None
