@@ -10,9 +10,9 @@ start at hand (spectral, say) leads to races with those of starts of three other
 
 After a start that ends elsewhere, the best map takes over from it what that has better
 (:mod:`.recombining`), and then tries to leave its optimum by way of one and of two more dimensions:
-items move apart along them, and they are dropped like the others. That goes on until some starts end alike,
-or time is up. Where triplets are many, starts of a likelihood race on a sample first. A hinge fits
-a sample without telling much about all triplets.
+items move apart along them, and they are dropped like the others. That goes on until some starts
+end alike, or time is up. Where triplets are many, starts of a likelihood race on a sample first. A
+hinge fits a sample without telling much about all triplets.
 """
 
 import math
@@ -47,7 +47,7 @@ ABOVE = 2  # dimensions more than wanted that a descent begins with
 # best, over a plain descent's.
 STARTING, RECOMBINING, IMPROVING = 4.0, 5.0, 8.5
 AT_MOST = 9.0  # the same, at which a descent is given up
-LAST_HINGED = 1.5  # the descent of a hinge from the winner, which is longer than those of a race
+LAST_HINGED = 2.0  # the descent of a hinge from the winner, which is longer than those of a race
 # Coordinates of triplets that are read in the time that a step takes beside reading, in all and
 # for each number of an item's block of the curvature.
 STEP, STEP_EACH = 25_000, 10
