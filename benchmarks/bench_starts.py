@@ -163,8 +163,8 @@ def main() -> None:
     times = np.concatenate([row["times"] for row in cells])
     print(
         f"\nWithin {CLOSE:g} of the lowest: {close:.0%} of fits, {often:.0%} of {len(cells)} cells "
-        f"with most seeds, {plain:.0%} of plain fits; time {np.median(times):.1f} plain fits (median), "
-        f"{max(times):.1f} at most."
+        f"with most seeds, {plain:.0%} of plain fits; time {np.median(times):.1f} plain fits "
+        f"(median), {max(times):.1f} at most."
     )
 
 
