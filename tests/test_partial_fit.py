@@ -21,7 +21,7 @@ from ordinate import (
     sample_points,
     sample_triplets,
 )
-from ordinate.algorithms.starts import ALIKE
+from ordinate.algorithms.race import ALIKE
 
 LIKELY = [
     STE(random_state=0),

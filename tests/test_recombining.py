@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from ordinate import GNMDS, STE, TSTE, sample_points, sample_triplets
-from ordinate.algorithms import starts
+from ordinate.algorithms import race as racing
 from ordinate.algorithms.optimise import minimise
+from ordinate.algorithms.race import Race
 from ordinate.algorithms.recombining import aligned, recombined
-from ordinate.algorithms.starts import Race, Start
+from ordinate.algorithms.starts import Start
 from ordinate.kernels import losses
 from ordinate.passes import MemoryTriplets
 
@@ -40,7 +41,7 @@ def test_a_map_takes_over_what_another_has_better(groups):
     caught = race._close(store, wrong)
     assert caught.history[-1] > lowest + 1e-2  # no plain descent leads out of there
     best = race._recombine(
-        caught, [other], starts.RECOMBINING
+        caught, [other], racing.RECOMBINING
     )  # which has another group on the wrong side
     assert best.history[-1] == pytest.approx(lowest, abs=1e-4)
 
@@ -51,7 +52,7 @@ def test_nothing_is_taken_over_that_is_no_better(groups):
     best = race._close(store, points)
     worse = best.points.copy()
     worse[:8] *= -1
-    assert race._recombine(best, [worse, best.points], starts.RECOMBINING) is best
+    assert race._recombine(best, [worse, best.points], racing.RECOMBINING) is best
 
 
 def test_groups_are_items_that_lie_elsewhere_together(groups):
@@ -80,7 +81,7 @@ def test_alignment_ignores_items_that_lie_elsewhere(groups):
 
 def test_few_starts_race_where_they_agree():
     triplets = sample_triplets(sample_points(40, 2, random_state=0), 20_000, random_state=0)
-    assert len(STE(random_state=0).fit(triplets).starts_) <= starts.AGREEING + 1
+    assert len(STE(random_state=0).fit(triplets).starts_) <= racing.AGREEING + 1
 
 
 @pytest.mark.parametrize("method", [TSTE, GNMDS])
@@ -94,7 +95,7 @@ def test_a_race_costs_no_more_than_it_may(method):
     _, ended = race.run(Start("random", rng.normal(size=(30, 2))))
     assert len(ended) > 1
     # A step, and its line search, come to their end.
-    assert race.spent < starts.AT_MOST * race.plain + 60 * (3 * len(store) + 2 * starts.STEP)
+    assert race.spent < racing.AT_MOST * race.plain + 60 * (3 * len(store) + 2 * racing.STEP)
 
 
 def test_distances_are_from_the_map_that_wins(groups, monkeypatch):

@@ -17,8 +17,9 @@ import numpy as np
 from ordinate._base.checks import check_number, check_whole, random_generator
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.optimise import minimise
+from ordinate.algorithms.race import Race
 from ordinate.algorithms.spectral import best_scale, spectral_start
-from ordinate.algorithms.starts import Race, Start
+from ordinate.algorithms.starts import Start
 from ordinate.asking.designs import count_questions, numbered_questions
 from ordinate.data.simulate import pair_distances, sample_points
 from ordinate.data.triplets import Triplets

@@ -22,11 +22,11 @@ from ordinate._base.device import TORCH_CPU
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.landmark_choice import asks_about_landmarks
 from ordinate.algorithms.optimise import BATCH, GROWTH, SOLVERS, Found, Step, Watch
+from ordinate.algorithms.race import Race
 from ordinate.algorithms.scaling import principal_axes
 from ordinate.algorithms.spectral import best_scale, spectral_start
 from ordinate.algorithms.starts import (
     Ending,
-    Race,
     Start,
     agreement,
     endings,

@@ -60,9 +60,11 @@ def _loss_sums(
 
 def curvature_sums(rows, weight, points, loss, answer=NO_ANSWER, one_voter=False):
     if len(rows) < MANY:
-        # NumPy works out the terms of few rows, since a compiled copy takes seconds to make.
-        given = rows, weight, points, loss, answer, one_voter
-        return numpy_.curvature_sums(*given, add_outer=_add_outer_products)
+        # NumPy knows all losses; for few rows, a copy compiled for one takes too long to make.
+        near, far = np.empty(len(rows)), np.empty(len(rows))
+        _all_distances(rows, points, near, far)
+        factors = numpy_.curvature_factors(near, far, weight, loss, one_voter)
+        return _outer_sums(rows, points, *factors, answer)
     compiled = filled(
         _curvature_sums,
         link=loss.link.value,
@@ -97,28 +99,38 @@ def _curvature_sums(rows, weight, points, link_shape, penalty_shape, margin, ans
                 w = weight[first + i]
                 curvature[i] *= w
                 slope[i] *= w if one_voter else math.sqrt(w)
-        for i in range(size):
-            anchor, j, k = batch[i, 0], batch[i, 1], batch[i, 2]
-            for a in range(d):
-                x = points[anchor, a]
-                pull[i, a], push[i, a] = near[i] * (x - points[j, a]), far[i] * (x - points[k, a])
+        _moves(batch, points, near, far, pull, push)
         answers = answer[first : first + size]  # none stay none
         _add_outer(batch, curvature, slope, pull, push, answers, sums, *of_answer)
     return _finished(sums, *of_answer)
 
 
-def _add_outer_products(sums, item, weight, vectors):
-    # Ids of one kind, so that this is compiled once.
-    _add_to_blocks(sums, np.ascontiguousarray(item, np.int64), weight, vectors)
+@kernel
+def _all_distances(rows, points, near, far):
+    _distances(rows, points, near, far)
 
 
 @kernel
-def _add_to_blocks(sums, item, weight, vectors):
-    for i in range(item.shape[0]):
-        for a in range(vectors.shape[1]):
-            x = weight[i] * vectors[i, a]
-            for b in range(vectors.shape[1]):
-                sums[item[i], a, b] += x * vectors[i, b]
+def _outer_sums(rows, points, curvature, slope, by_near, by_far, answer):
+    n, d = points.shape
+    sums, of_answer = np.zeros((n, 2, d, d)), _no_answer_yet(answer, n, d)
+    pull, push = np.empty((BATCH, d)), np.empty((BATCH, d))
+    for first in range(0, rows.shape[0], BATCH):
+        here = slice(first, min(first + BATCH, rows.shape[0]))
+        _moves(rows[here], points, by_near[here], by_far[here], pull, push)
+        given = rows[here], curvature[here], slope[here], pull, push, answer[here]
+        _add_outer(*given, sums, *of_answer)
+    return _finished(sums, *of_answer)
+
+
+@part
+def _moves(rows, points, by_near, by_far, pull, push):
+    """How the link of near, and of far, changes with the anchor's coordinates."""
+    for i in range(rows.shape[0]):
+        anchor, j, k = rows[i, 0], rows[i, 1], rows[i, 2]
+        for a in range(points.shape[1]):
+            x = points[anchor, a]
+            pull[i, a], push[i, a] = by_near[i] * (x - points[j, a]), by_far[i] * (x - points[k, a])
 
 
 @part

@@ -14,6 +14,7 @@ from ordinate.kernels.backends.numpy_.columns import (
 )
 from ordinate.kernels.backends.numpy_.maps import (
     NO_ANSWER,
+    curvature_factors,
     curvature_sums,
     curvature_terms,
     left_out_sums,
@@ -43,6 +44,7 @@ __all__ = [
     "count_mentions",
     "count_parts",
     "count_sums",
+    "curvature_factors",
     "curvature_sums",
     "curvature_terms",
     "join_parts",

@@ -1,7 +1,5 @@
 """Kernels over triplets, given a map: losses, curvature, shape numbers, similarities."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ordinate._base.arrays import add_at, cast, copy, count_in, distinct_and_places, namespace
@@ -40,7 +38,6 @@ def curvature_sums(
     loss: Loss,
     answer: np.ndarray = NO_ANSWER,
     one_voter: bool = False,
-    add_outer: Callable[..., None] = _add_outer,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each item's block (d, d) of a loss's curvature, and of its gradients' outer products.
 
@@ -48,7 +45,7 @@ def curvature_sums(
     derivative of z, the penalty's argument. The second is a sum over answers, whose rows' gradients
     are added up first: the rows of one ``answer`` (m,) have the same number there, and are
     together. Without numbers each row is an answer. A row of weight w stands for w answers, or, if
-    ``one_voter``, for one that says it w times. Another backend may lend its ``add_outer``.
+    ``one_voter``, for one that says it w times.
     """
     curvature, slope, pull, push = curvature_terms(rows, weight, points, loss, one_voter)
     xp = namespace(points)
@@ -56,13 +53,13 @@ def curvature_sums(
     spread = copy(blocks)
     changes = (pull - push, -pull, push)
     for item, change in zip(rows.T, changes, strict=True):
-        add_outer(blocks, item, curvature, change)
+        _add_outer(blocks, item, curvature, change)
     if len(answer):
         gradient, item, _ = _answer_gradients(rows, answer, slope, changes, points)
-        add_outer(spread, item, xp.ones_like(gradient[:, 0]), gradient)
+        _add_outer(spread, item, xp.ones_like(gradient[:, 0]), gradient)
     else:
         for item, change in zip(rows.T, changes, strict=True):
-            add_outer(spread, item, slope**2, change)
+            _add_outer(spread, item, slope**2, change)
     return blocks, spread
 
 
@@ -134,13 +131,27 @@ def curvature_terms(
     The derivatives (m, d) are those of the link by the anchor's coordinates. The square of the
     slope is that of all the answers that a row stands for.
     """
-    to_near, to_far, slope_near, slope_far, z = _triplet_terms(rows, points, loss)
-    penalty, shape = loss.penalty, loss.penalty_shape
+    anchor, near, far = rows.T
+    to_near, to_far = points[anchor] - points[near], points[anchor] - points[far]
+    u, v = (to_near**2).sum(axis=1), (to_far**2).sum(axis=1)
+    curvature, slope, by_near, by_far = curvature_factors(u, v, weight, loss, one_voter)
+    return curvature, slope, by_near[:, None] * to_near, by_far[:, None] * to_far
+
+
+def curvature_factors(
+    near: np.ndarray, far: np.ndarray, weight: np.ndarray, loss: Loss, one_voter: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What :func:`curvature_terms` has of squared distances (m,) alone.
+
+    The derivatives by near and far are these factors times what lies between the items.
+    """
+    (penalty, shape), z = (loss.penalty, loss.penalty_shape), loss.argument(near, far)
     curvature, slope = penalty.curvature(z, *shape), penalty.slope(z, *shape)
     if len(weight):
         # A row seen w times adds w independent gradients, unless they are of one voter.
         curvature, slope = curvature * weight, slope * (weight if one_voter else weight**0.5)
-    return curvature, slope, 2 * slope_near[:, None] * to_near, 2 * slope_far[:, None] * to_far
+    by_near, by_far = (2 * loss.link.slope(u, *loss.link_shape) for u in (near, far))
+    return curvature, slope, by_near, by_far
 
 
 def shape_sums(
