@@ -45,8 +45,8 @@ CLOSEST = 1e-4
 ABOVE = 2  # dimensions more than wanted that a descent begins with
 # Costs up to the last start on a sample, of their recombinations, and of all that improves the
 # best, over a plain descent's.
-STARTING, RECOMBINING, IMPROVING = 4.0, 5.0, 8.5
-AT_MOST = 9.0  # the same, at which a descent is given up
+STARTING, RECOMBINING, IMPROVING = 4.0, 5.0, 8.0
+AT_MOST = 8.5  # the same, at which a descent is given up
 LAST_HINGED = 2.0  # the descent of a hinge from the winner, which is longer than those of a race
 # Coordinates of triplets that are read in the time that a step takes beside reading, in all and
 # for each number of an item's block of the curvature.
