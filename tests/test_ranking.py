@@ -193,6 +193,16 @@ def test_degenerate_comparisons_give_finite_scores(ridge):
     assert abs(scores.mean()) < 1e-9
 
 
+@pytest.mark.parametrize(
+    ("n", "pairs"),
+    [(12, [[0, 1], [1, 0], [0, 2], [2, 0], [1, 2], [2, 1]]), (30, [[3, 7]]), (100, [[0, 1], [1, 0]])],
+)
+def test_items_that_are_never_compared_do_not_grow_in_the_check_of_mixing(n, pairs):
+    found = rank_columns(columns_of(np.array(pairs, np.int32), n=n), noise.get("btl"))
+    assert np.isfinite(found.scores).all()
+    assert found.converged.all()
+
+
 def test_a_landmark_is_not_ranked_in_its_own_column():
     rng = np.random.default_rng(7)
     pairs = simulate_pairs(rng.normal(size=9), 300, rng) + 1  # item 0 is the landmark

@@ -116,12 +116,12 @@ def _lanczos(
     share = added * inverse_of(row_dots(added, ones))
     diagonal = diagonal + added
     inverse = inverse_of(diagonal)
-    # The same eigenvalues as those of D^-1 (D - H), if products of vectors count items by D. The
-    # eigenvector of 1 are ones: all scores can move together.
+    # The same eigenvalues as those of D^-1 (D - H), if products of vectors count items by D. Ones are
+    # the eigenvector of 1: all scores can move together. Where D is 0, nothing would limit them.
     together = diagonal * inverse_of(row_dots(diagonal, ones))
-    new, last = ones * start, 0.0
+    new, last = compared * start, 0.0
     while True:
-        new -= row_dots(together, new)
+        new -= compared * row_dots(together, new)
         by_item = diagonal * new
         length = row_dots(by_item, new) ** 0.5
         shrunk = inverse_of(length)
