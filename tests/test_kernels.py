@@ -10,6 +10,7 @@ from scipy.optimize import approx_fprime
 
 from ordinate.kernels import backends, noise
 from ordinate.passes import NO_WEIGHT, MemoryColumns
+from ordinate.passes.columns import count_sums
 
 plain, fast = backends.load("numpy"), backends.load("numba")
 functions = import_module("ordinate.kernels.backends.numba_.functions")
@@ -130,10 +131,26 @@ def test_more_ones_than_single_precision_can_add_up():
     far, near = MemoryColumns([pairs], [NO_WEIGHT], 2, fast).counts()
     assert far.tolist() == [[0, 20_000_000]]
     assert near.tolist() == [[20_000_000, 0]]
-    gradient = fast.score_sums(
-        pairs, np.empty(0), np.array([40.0, 0.0], np.float32), noise.get("btl")
-    )
-    assert gradient == pytest.approx([-20_000_000, 20_000_000], rel=1e-6)
+    # Sums of more items move to double precision less often.
+    for n_items in (2, 3_000_000):
+        scores = np.zeros(n_items, np.float32)
+        scores[0] = 40
+        gradient = fast.score_sums(pairs, np.empty(0), scores, noise.get("btl"))
+        assert gradient[:2] == pytest.approx([-20_000_000, 20_000_000], rel=1e-6)
+
+
+def test_more_ones_than_small_whole_numbers_can_add_up():
+    asked = []
+
+    class Counting:
+        @staticmethod
+        def count_sums(pairs, weight, n_items, dtype):
+            asked.append(dtype)
+            return np.zeros((2, n_items), dtype)
+
+    for n_rows in ((1 << 32) - 1, 1 << 32):
+        count_sums(Counting, np.broadcast_to(np.uint32(0), (n_rows, 2)), NO_WEIGHT, 1)
+    assert asked == [np.uint32, np.float64]
 
 
 @given(st.integers(1, 4), st.integers(0, 1000))

@@ -195,7 +195,11 @@ def test_degenerate_comparisons_give_finite_scores(ridge):
 
 @pytest.mark.parametrize(
     ("n", "pairs"),
-    [(12, [[0, 1], [1, 0], [0, 2], [2, 0], [1, 2], [2, 1]]), (30, [[3, 7]]), (100, [[0, 1], [1, 0]])],
+    [
+        (12, [[0, 1], [1, 0], [0, 2], [2, 0], [1, 2], [2, 1]]),
+        (30, [[3, 7]]),
+        (100, [[0, 1], [1, 0]]),
+    ],
 )
 def test_items_that_are_never_compared_do_not_grow_in_the_check_of_mixing(n, pairs):
     found = rank_columns(columns_of(np.array(pairs, np.int32), n=n), noise.get("btl"))

@@ -40,9 +40,7 @@ def test_a_map_takes_over_what_another_has_better(groups):
     other[8:16] *= -1
     caught = race._close(store, wrong)
     assert caught.history[-1] > lowest + 1e-2  # no plain descent leads out of there
-    best = race._recombine(
-        caught, [other], racing.RECOMBINING
-    )  # which has another group on the wrong side
+    best = race._recombine(caught, [other])  # which has another group on the wrong side
     assert best.history[-1] == pytest.approx(lowest, abs=1e-4)
 
 
@@ -52,7 +50,7 @@ def test_nothing_is_taken_over_that_is_no_better(groups):
     best = race._close(store, points)
     worse = best.points.copy()
     worse[:8] *= -1
-    assert race._recombine(best, [worse, best.points], racing.RECOMBINING) is best
+    assert race._recombine(best, [worse, best.points]) is best
 
 
 def test_groups_are_items_that_lie_elsewhere_together(groups):
@@ -95,7 +93,45 @@ def test_a_race_costs_no_more_than_it_may(method):
     _, ended = race.run(Start("random", rng.normal(size=(30, 2))))
     assert len(ended) > 1
     # A step, and its line search, come to their end.
-    assert race.spent < racing.AT_MOST * race.plain + 60 * (3 * len(store) + 2 * racing.STEP)
+    limit = racing.AT_MOST - (racing.LAST_HINGED if method is GNMDS else 0)
+    assert race.spent < limit * race.plain + 60 * (3 * len(store) + 2 * racing.STEP)
+
+
+def test_a_descent_is_given_up_when_time_is_up(groups):
+    points, store = groups
+    race = race_of(store, losses.get("tste"))
+    start = np.random.default_rng(0).normal(size=points.shape)
+    whole = race._descend(race.store, start, 1e-4)
+    race.plain = race.spent / racing.AT_MOST
+    cut = race._descend(race.store, start, 1e-4)
+    assert whole.n_iter > 5
+    assert not whole.stopped
+    assert cut.stopped
+    assert cut.n_iter < 3
+
+
+def test_starts_of_many_triplets_race_on_a_sample_and_end_on_all():
+    points = np.random.default_rng(0).standard_t(2, size=(60, 5))
+    store = MemoryTriplets.from_triplets(sample_triplets(points, 40_000, random_state=0))
+    race, seen = race_of(store, losses.get("tste")), {}
+    closed, on_all = [], race._close
+
+    def close(field, points):
+        closed.append(field)
+        return on_all(field, points)
+
+    def improved(name, best, others, next_start):
+        seen["before"], seen["ended"] = len(others), closed.count(race.store)
+        rivals = [best, next_start()[1]]
+        seen["told"] = [found.history[-1] for found in rivals]
+        seen["true"] = [store.loss(f.points, race.loss)[0] / store.total for f in rivals]
+        return name, best
+
+    race._close, race._improved, race._settled = close, improved, lambda found: False
+    race.run(Start("spectral", np.random.default_rng(1).normal(size=(60, 2))))
+    assert 2 < seen["before"] <= racing.MOST_STARTS
+    assert seen["ended"] == 2  # the first start's map, and the best one's
+    assert seen["told"] == pytest.approx(seen["true"])
 
 
 def test_distances_are_from_the_map_that_wins(groups, monkeypatch):

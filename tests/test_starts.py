@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import ordinate
 from ordinate import CKL, GNMDS, SOE, STE, TSTE, Triplets, sample_points, sample_triplets
+from ordinate.algorithms import race as racing
 from ordinate.algorithms import starts
 from ordinate.algorithms.optimise import Found, minimise
 from ordinate.algorithms.race import Race
@@ -280,5 +281,25 @@ def test_where_a_lift_brings_nothing_another_start_comes(rugged, monkeypatch):
     monkeypatch.setattr(Race, "_from", starting)
     model = TSTE(random_state=0).fit(rugged)
     turns = "".join(kind[0] for kind in tried).lstrip("s")
-    assert turns.startswith("12s")
+    assert turns.startswith("12")
+    assert "s" in turns
     assert len(model.starts_) == 1 + tried.count("start")
+    # Lifts that come back to the same optimum are no starts that agree.
+    assert len(tried) - tried.count("start") > racing.AGREEING
+
+
+def test_a_race_ends_when_nothing_helps(rugged, monkeypatch):
+    tried, descend = [], Race._descend
+
+    def in_vain(self, points, *_, **__):
+        tried.append(points)
+        assert len(tried) < 20
+        return descend(self, self.store, points, 1e9)
+
+    monkeypatch.setattr(racing, "MOST_IN_VAIN", 7)
+    monkeypatch.setattr(Race, "_lifted", in_vain)
+    monkeypatch.setattr(Race, "_from", lambda self, field, points, d: in_vain(self, points[:, :d]))
+    monkeypatch.setattr(Race, "_recombine", lambda self, best, others: best)
+    monkeypatch.setattr(Race, "_costs_more", lambda *_: False)
+    TSTE(random_state=0).fit(rugged)
+    assert len(tried) == 7

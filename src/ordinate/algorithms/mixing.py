@@ -116,8 +116,8 @@ def _lanczos(
     share = added * inverse_of(row_dots(added, ones))
     diagonal = diagonal + added
     inverse = inverse_of(diagonal)
-    # The same eigenvalues as those of D^-1 (D - H), if products of vectors count items by D. Ones are
-    # the eigenvector of 1: all scores can move together. Where D is 0, nothing would limit them.
+    # The same eigenvalues as those of D^-1 (D - H), if products of vectors count items by D. Ones
+    # are the eigenvector of 1: all scores can move together. Where D is 0, nothing limits them.
     together = diagonal * inverse_of(row_dots(diagonal, ones))
     new, last = compared * start, 0.0
     while True:

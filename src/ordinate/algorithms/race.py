@@ -8,11 +8,11 @@ start at hand (spectral, say) leads to races with those of starts of three other
   rest fitted again, one dimension at a time: more dimensions have fewer local optima;
 - points at random.
 
-After a start that ends elsewhere, the best map takes over from it what that has better
-(:mod:`.recombining`), and then tries to leave its optimum by way of one and of two more dimensions:
-items move apart along them, and they are dropped like the others. That goes on until some starts
-end alike, or time is up. Where triplets are many, starts of a likelihood race on a sample first. A
-hinge fits a sample without telling much about all triplets.
+The best map takes over from the others what they have better (:mod:`.recombining`). And for as much
+time as starts take, it tries to leave its optimum by way of one or two more dimensions: items move
+apart along them, and they are dropped like the others. That goes on until some starts end alike, or
+time is up. Where triplets are many, starts of a likelihood race on a sample first. A hinge fits a
+sample without telling much about all triplets.
 """
 
 import math
@@ -32,7 +32,6 @@ from ordinate.passes import MemoryTriplets, TripletStore
 from ordinate.passes.triplets import collapsed
 
 MOST_STARTS = 13  # on a sample
-LIFTS = 2  # after a start that ends elsewhere
 MOST_IN_VAIN = 30  # lifts and starts in a row
 AGREEING = 4  # starts that end alike, of several kinds: more would, too
 RACE_LEAST = 20_000  # triplets of it
@@ -43,10 +42,10 @@ ROUGH, CLOSE = 1e-1, 1e-2
 ROUGH_HINGED, CLOSE_HINGED = 1e-2, 1e-3
 CLOSEST = 1e-4
 ABOVE = 2  # dimensions more than wanted that a descent begins with
-# Costs up to the last start on a sample, of their recombinations, and of all that improves the
-# best, over a plain descent's.
-STARTING, RECOMBINING, IMPROVING = 4.0, 5.0, 8.0
-AT_MOST = 8.5  # the same, at which a descent is given up
+# Costs over a plain descent's: up to the last start on a sample, of all that improves the best, at
+# which a descent is given up, and of what one map takes over from others.
+STARTING, IMPROVING, AT_MOST = 4.0, 8.0, 8.5
+RECOMBINING = 2.0
 LAST_HINGED = 2.0  # the descent of a hinge from the winner, which is longer than those of a race
 # Coordinates of triplets that are read in the time that a step takes beside reading, in all and
 # for each number of an item's block of the curvature.
@@ -98,7 +97,8 @@ class Race:
     def run(self, first: Start) -> tuple[Start, list[Ending]]:
         """Let starts race, and return the winner and where each ended.
 
-        Where they do not agree, the best go on to all triplets, and the winner is improved.
+        Where they do not agree, the first and the best go on to all triplets, and the winner is
+        improved.
         """
         d = first.points.shape[1]
         field = self.store
@@ -114,20 +114,20 @@ class Race:
         self.plain = before + reading * len(self.original) / len(field) + steps
         others = self._others(field, d)
 
-        def another() -> tuple[str, Found]:
+        def on_field() -> tuple[str, Found]:
             name, start = next(others)
             names.append(name)
             found.append(self._from(field, start(), d))
             return name, found[-1]
 
-        def rival() -> tuple[str, Found]:
-            name, end = another()
+        def on_all() -> tuple[str, Found]:
+            name, end = on_field()
             return name, end if field is self.store else self._close(self.store, end.points)
 
         while field is not self.store and not self._settled(found):
             if len(found) >= MOST_STARTS or self._costs_more(STARTING):
                 break
-            another()
+            on_field()
         ranked = _ranked(list(zip(names, found, strict=True)))
         name, best = ranked[0]
         if not self._settled(found):
@@ -136,7 +136,7 @@ class Race:
                 # A sample's optimum may be out of the way for a start found from all triplets.
                 begun = [(first.name, points), (name, best.points)]
                 ended = [(kind, self._close(self.store, begin)) for kind, begin in begun]
-            name, best = self._improved(*_ranked(ended)[0], [f.points for f in found], rival)
+            name, best = self._improved(*_ranked(ended)[0], [f.points for f in found], on_all)
         told = endings(names, found, best.points)
         return Start(name, best.points, first.gap if name == first.name else np.nan), told
 
@@ -156,32 +156,34 @@ class Race:
         name: str,
         best: Found,
         others: list[np.ndarray],
-        another: Callable[[], tuple[str, Found]],
+        next_start: Callable[[], tuple[str, Found]],
     ) -> tuple[str, Found]:
         """Try to leave an optimum, on all triplets, by lifts and more starts.
 
         What ends higher may have some items in better places.
         """
-        until, in_vain, lifts, ends = RECOMBINING, 0, 0, [best]
+        in_vain, by, ends, lifted, started, alike = 0, 1, [best], 0.0, 0.0, False
         while True:
-            better = self._recombine(best, others, until)
+            better = self._recombine(best, others)
             if better is not best:
                 name, best, in_vain = "recombined", better, 0
                 ends.append(best)
             tried_enough = in_vain >= MOST_IN_VAIN or self._settled(ends)
             if tried_enough or self._costs_more(IMPROVING):
                 return name, best
-            if lift := lifts > 0:
-                kind, rival = "lifted", self._lifted(best.points, by=1 + lifts % 2)
-                lifts -= 1
+            before = self.spent
+            # As much time for the one as for the other; where a start ends alike, others may, too.
+            lift = lifted < started and not alike
+            if lift:
+                kind, rival = "lifted", self._lifted(best.points, by)
+                lifted, by = lifted + self.spent - before, 3 - by
             else:
-                kind, rival = another()
-                # Where one start ends alike, the next may, too.
-                lifts = 0 if _alike(rival, best) else LIFTS
+                kind, rival = next_start()
+                started, alike = started + self.spent - before, _alike(rival, best)
             lower = _lower(rival, best)
             if lower or not lift:
                 ends.append(rival)
-            others, until, in_vain = [rival.points], IMPROVING, in_vain + 1
+            others, in_vain = [rival.points], in_vain + 1
             if lower:
                 others = [best.points]
                 name, best, in_vain = kind, rival, 0
@@ -198,9 +200,9 @@ class Race:
     def _costs_more(self, times: float, since: float = 0.0) -> bool:
         return self.spent + since > (times - self.kept_back) * self.plain
 
-    def _recombine(self, best: Found, others: list[np.ndarray], until: float) -> Found:
+    def _recombine(self, best: Found, others: list[np.ndarray]) -> Found:
         """Put groups of items where other maps have them, as long as that lowers the loss."""
-        screen, tried = self.store.sample(SCREEN_ROWS), set()
+        screen, tried, before = self.store.sample(SCREEN_ROWS), set(), self.spent
         while True:
             children = [
                 (screen.loss(child, self.loss)[0], items.tobytes(), child)
@@ -208,7 +210,7 @@ class Race:
                 for items, child in recombined(best.points, other)
             ]
             for _, items, child in sorted(children, key=lambda one: one[0]):
-                if self._costs_more(until):
+                if self.spent - before > RECOMBINING * self.plain or self._costs_more(IMPROVING):
                     return best
                 if items in tried:
                     continue
@@ -239,6 +241,8 @@ class Race:
             if self.loss.name != "ste":
                 yield "ste", by_ste
             yield "more dimensions", lambda: random(self._above(d))
+            # More dimensions may all lead to the same optimum.
+            yield "random", lambda: random(d)
             yield "random", lambda: random(d)
 
     def _above(self, d: int) -> int:

@@ -35,7 +35,7 @@ class Start(NamedTuple):
     ----------
     name : str
         "spectral", "loe", "random", "ste" (STE's map), "more dimensions", "recombined" (of several
-        starts' maps), "lifted" (from another start's map, by way of another dimension) or "given".
+        starts' maps), "lifted" (from another start's map, by way of more dimensions) or "given".
     points : ndarray, shape (n_items, n_components)
         Of the winner of a race, where the descent on all triplets began.
     gap : float

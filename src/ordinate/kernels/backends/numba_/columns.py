@@ -6,7 +6,7 @@ from ordinate.kernels.backends.numba_.functions import BATCH, DOUBLE, SINGLE, fi
 from ordinate.kernels.backends.translating import blank
 
 CHUNK = 1 << 22  # rows after which sums move to double precision, and more where items are more
-LONGEST_CHUNK = 1 << 24  # up to which sums of ones are exact in single precision
+LONGEST_CHUNK = 1 << 24  # rows whose pulls, of 1 at most, single precision can still add up
 
 residual = information = blank
 
