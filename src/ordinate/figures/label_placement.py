@@ -92,7 +92,7 @@ def place_labels(
 def leader_ends(
     points: np.ndarray, centres: np.ndarray, sizes: np.ndarray, radii: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return where leader lines meet the marker and the label, both arrays of points' shape."""
+    """Return where leader lines meet the marker and the label, for one point or for each."""
     target = np.clip(points, centres - sizes / 2, centres + sizes / 2)
     step = target - points
     length = np.hypot(step[..., 0], step[..., 1])[..., None]
@@ -205,9 +205,13 @@ class _Scene:
             if clear.any():
                 costs = costs + self._crowding(places, i, others)
                 best = np.argmin(np.round(np.where(clear, costs, np.inf), 6))
-                self.centres[i], self.led[i] = places[best], led[best]
-                self.dots[i] = _dots(self.points[i], places[[best]], self.text[i], self.radii[i])[0]
+                self.put(i, places[best], led[best])
                 return
+
+    def put(self, i: int, place: np.ndarray, led: bool) -> None:
+        """Put label i at a place, with a leader line or without."""
+        self.centres[i], self.led[i] = place, led
+        self.dots[i] = _dots(self.points[i], place[None], self.text[i], self.radii[i])[0]
 
     def seen(self, places: np.ndarray, i: int) -> np.ndarray:
         """Say from which places a leader line would be long enough to be seen."""
@@ -300,8 +304,8 @@ def _search_the_frame(scene: _Scene, left: np.ndarray) -> None:
         room = np.maximum(np.abs(places - scene.points[i]) - scene.text[i] / 2, 0)
         cost = np.hypot(room[..., 0], room[..., 1]) + COVERING * cell * covered
         cost[~scene.seen(places, i)] += MOST_REACH * scene.text[i].sum()
-        scene.centres[i] = places[np.unravel_index(np.argmin(np.round(cost, 6)), cost.shape)]
-        scene.led[i] = True
+        place = places[np.unravel_index(np.argmin(np.round(cost, 6)), cost.shape)]
+        scene.put(i, place, led=True)
         paint(scene.centres[i], scene.sizes[i] / 2)
 
 
