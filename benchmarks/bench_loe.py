@@ -79,7 +79,7 @@ def growth() -> None:
     print("| n | counts | gradient | sort into tiles | scores and sums of one thread |")
     print("|---|---|---|---|---|")
     for n in (1_000, 10_000, 100_000, 1_000_000, 10_000_000):
-        m = 40_000_000
+        m = 120_000_000  # of ten million items, enough for two threads
         rng = np.random.default_rng(0)
         near = rng.integers(n, size=m, dtype=np.int32)
         pairs = np.column_stack([near, (near + rng.integers(1, n, size=m, dtype=np.int32)) % n])

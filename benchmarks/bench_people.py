@@ -152,7 +152,7 @@ def main() -> None:
             print(
                 f"| {name} | {d} | {row['accuracy']:.4f} | "
                 f"{row['best']} {row['best_accuracy']:.4f} | "
-                f"{row['by']:+.4f} | {row['errors']:+.1f} | {row['log_likelihood']:.4f} | "
+                f"{row['by']:+.4f} | {row['errors']:+.2f} | {row['log_likelihood']:.4f} | "
                 f"{row['likeliest']} {row['its']:.4f} | {row['loss_errors']:+.1f} | "
                 f"{row['times_ste']:.0f} | {row['times_one_start']:.0f} |",
                 flush=True,
