@@ -3,10 +3,12 @@
 cblearn needs NumPy 1, so it has an environment of its own: ``make peers``. Losses of both maps are
 evaluated by our kernels, errors against the truth where there is one (with the best scale where
 the loss has none of its own). Both run on all cores with their default starts; cblearn's SOE from
-one start instead of ten.
+one start instead of ten. ``--people SETS`` predicts people's answers instead, those of one fold of
+five: our default against each of cblearn's methods, as bench_people.py has it.
 """
 
 import argparse
+import sys
 import time
 import warnings
 from importlib.metadata import version
@@ -14,10 +16,23 @@ from pathlib import Path
 
 import numpy as np
 from _measure import heading
+from bench_people import SETS, difference
 from sklearn.base import clone
 
-from ordinate import CKL, GNMDS, SOE, STE, TSTE, Triplets, procrustes_error, sample_points
+from ordinate import (
+    CKL,
+    GNMDS,
+    SOE,
+    STE,
+    TSTE,
+    OrdinalEmbedding,
+    Triplets,
+    procrustes_error,
+    sample_points,
+)
 from ordinate import sample_triplets as sample
+from ordinate.data.folds import shuffled_folds
+from ordinate.evaluation.metrics import correct
 from ordinate.passes import MemoryTriplets
 
 
@@ -79,13 +94,40 @@ def simulated(n: int, c: int) -> tuple[np.ndarray, np.ndarray]:
     return sample(points, round(c * n * np.log(n)), random_state=1).rows, points
 
 
+def people(name: str, triplets: Triplets, d: int, names: list[str]) -> None:
+    """Predict the answers of one fold: differences are paired by answer."""
+    fold = shuffled_folds(triplets.groups("answer"), np.full(5, 1 / 5), 0)
+    train, test = triplets[fold != 0], triplets[fold == 0]
+    ours = correct(OrdinalEmbedding(d, random_state=0).fit(train).embedding_, test.rows)
+    for method in names:
+        peer = methods(d)[method][1].set_params(random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            seconds = seconds_of(lambda p=peer: p.fit(train.rows, n_objects=triplets.n_items))
+        theirs = correct(peer.embedding_, test.rows)
+        by, error = difference(ours, theirs, test)
+        print(
+            f"| {name} | {d} | {ours.mean():.4f} | {method} | {theirs.mean():.4f} | {by:+.4f} | "
+            f"{by / max(error, 1e-12):+.1f} | {seconds:.1f} |",
+            flush=True,
+        )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--large", action="store_true", help="also n = 1e4: cblearn takes an hour")
     parser.add_argument("--losses", nargs="+", default=["STE", "t-STE", "CKL", "GNMDS", "SOE"])
     parser.add_argument("--data", type=Path, help="folder with food100/ and material/ (optional)")
+    parser.add_argument("--people", nargs="+", choices=SETS, help="of DATA, one fold of each")
+    parser.add_argument("--dimensions", type=int, nargs="+", default=[2, 5])
     arguments = parser.parse_args()
     heading(f"against cblearn {version('cblearn')}")
+    if arguments.people:
+        print("| set | d | ours | cblearn's | | difference | in SE | its s |\n|" + "---|" * 8)
+        for name in arguments.people:
+            for d in arguments.dimensions:
+                people(name, SETS[name](arguments.data), d, arguments.losses)
+        sys.exit()
     if arguments.data:
         for folder, file in (("food100", "triplets_all.npy"), ("material", "triplets_train.npy")):
             compare(folder, np.load(arguments.data / folder / file), None, arguments.losses)
