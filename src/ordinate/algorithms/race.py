@@ -34,7 +34,7 @@ from ordinate.passes.triplets import collapsed
 MOST_STARTS = 13  # on a sample
 MOST_IN_VAIN = 30  # lifts and starts in a row
 AGREEING = 4  # starts that end alike, of several kinds: more would, too
-RACE_LEAST = 20_000  # triplets of it
+RACE_LEAST = 20_000  # triplets of the sample that starts race on, at least
 SCALE_ROWS = 2000  # triplets that tell the scale of a start that races
 SCREEN_ROWS = 4000  # triplets that tell which of several maps to descend from first
 # tol at most, on the way down from more dimensions and at the end; a hinge's curvature tells less.
