@@ -118,6 +118,32 @@ def test_threads_follow_the_environment(monkeypatch):
     assert n_threads() >= 1
 
 
+@pytest.mark.parametrize(
+    "call", ["run(abs, [1, 2])", "next(in_order(abs, [1], workers=1, ahead=0))"]
+)
+def test_python_ends_after_an_interruption_that_meets_the_start_of_a_thread(call):
+    code = f"""
+import threading
+from ordinate._base.threads import in_order, run, threads
+
+class Interrupted(threading.Thread):
+    def start(self):
+        super().start()
+        raise KeyboardInterrupt
+
+threading.Thread = Interrupted
+with threads(2):
+    try:
+        {call}
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert (result.stdout, result.returncode) == ("interrupted\n", 0), result.stderr
+
+
 def test_every_module_can_be_the_first_that_is_imported():
     """No circle of imports hides behind an order in which it happens to work."""
     code = """

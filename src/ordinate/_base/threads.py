@@ -83,7 +83,13 @@ def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Resul
         with one_thread():
             return function(task)
 
-    return list(_executor(n_threads()).map(call, tasks))
+    try:
+        return list(_executor(n_threads()).map(call, tasks))
+    except KeyboardInterrupt:
+        # A thread that was just being started is not among those that Python ends when it exits:
+        # it would wait for that one, and that one for tasks, forever.
+        _end_pool()
+        raise
 
 
 def in_order(
@@ -120,10 +126,17 @@ def _executor(workers: int) -> ThreadPoolExecutor:
     """Return the pool of this many threads, made once: starting threads costs a millisecond."""
     global _pool
     if _pool is None or _pool[0] != workers:
-        if _pool is not None:
-            _pool[1].shutdown(wait=False)
+        _end_pool()
         _pool = (workers, ThreadPoolExecutor(workers))
     return _pool[1]
+
+
+def _end_pool() -> None:
+    """Let the threads of the pool end when their tasks are done."""
+    global _pool
+    if _pool is not None:
+        _pool[1].shutdown(wait=False)
+        _pool = None
 
 
 def _forget_pool() -> None:
