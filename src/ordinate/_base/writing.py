@@ -169,7 +169,7 @@ def _scratch(path: Path) -> Iterator[Path]:
     with complaining_of_a_full_disk(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            scratch = _Scratch(path.parent)
+            scratch = Scratch(path.parent)
         except OSError as error:
             raise _unwritable(path.parent, error) from error
         with scratch:
@@ -177,23 +177,41 @@ def _scratch(path: Path) -> Iterator[Path]:
             yield scratch.path
 
 
-class _Scratch:
-    """A folder that is removed in the end, whenever an interruption comes.
+class Scratch:
+    """A folder that is removed in the end, whenever an interruption comes; a context.
 
     Removal is arranged before the folder is made, and stays so until it is done: if it is cut
     short, it is done with this object, or at the end of the process.
+
+    Parameters
+    ----------
+    parent : Path, optional
+        Where it is made; where the system keeps what is temporary, if not given.
     """
 
-    def __init__(self, parent: Path) -> None:
-        self.path = parent / f"{SCRATCH}{secrets.token_hex(8)}"
+    def __init__(self, parent: Path | None = None) -> None:
+        prefix = SCRATCH
+        if parent is None:
+            parent, prefix = Path(tempfile.gettempdir()), SCRATCH.removeprefix(".")
+        self.path = parent / f"{prefix}{secrets.token_hex(8)}"
+        self._has_owner = False
         self._removal = weakref.finalize(self, _remove_at_last, self.path)
         self.path.mkdir(mode=0o700)
         self._lock = _lock(self.path)
 
-    def __enter__(self) -> None:
-        pass
+    def keep_for(self, owner: object) -> None:
+        """Remove it with an owner, instead of at the end of the context."""
+        weakref.finalize(owner, self._remove)
+        self._has_owner = True
+
+    def __enter__(self) -> "Scratch":
+        return self
 
     def __exit__(self, *_: object) -> None:
+        if not self._has_owner:
+            self._remove()
+
+    def _remove(self) -> None:
         _remove(self.path)
         self._removal.detach()
         _unlock(self._lock)
@@ -263,7 +281,7 @@ def check_writable(path: Path) -> None:
     """Raise if nothing can be written beside ``path``, or where its folder would be made."""
     folder = next((parent for parent in path.parents if parent.exists()), path)
     try:
-        with _Scratch(folder):
+        with Scratch(folder):
             pass
     except OSError as error:
         raise _unwritable(folder, error) from error

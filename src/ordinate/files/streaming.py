@@ -4,11 +4,8 @@ What comes out are arrays in a temporary folder, which are loaded if they fit, a
 again for every pass; ids that lie in a .npy file as they are needed stay there.
 """
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +15,7 @@ import pyarrow as pa
 from ordinate._base.checks import check_whole
 from ordinate._base.memory import give_back, in_words
 from ordinate._base.messages import Message, Option
+from ordinate._base.writing import Scratch
 from ordinate.files.formats.blocks import Blocks, NotByLineError
 from ordinate.files.formats.board import Board, NoRowsLeft
 from ordinate.files.formats.errors import ReadError
@@ -83,18 +81,14 @@ def read_in_blocks(
             raise too_large(path, blocks)
         blocks = blocks._replace(tables=lambda n_bytes: iter([load(path, how.table)]))
     refuse_small_limit(path, memory_limit, blocks.needed, blocks.least)
-    folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
-    spool = Spool(folder)
-    try:
-        with frugal():
-            found = _read(path, blocks, how, spool, memory_limit, n_items)
-    except BaseException as error:
-        spool.close()
-        shutil.rmtree(folder)
-        if not isinstance(error, NotByLineError):
-            raise
-    else:
-        weakref.finalize(found.triplets, shutil.rmtree, folder, ignore_errors=True)
+    with (
+        suppress(NotByLineError),
+        Scratch() as scratch,
+        closing(Spool(scratch.path)) as spool,
+        frugal(),
+    ):
+        found = _read(path, blocks, how, spool, memory_limit, n_items)
+        scratch.keep_for(found.triplets)
         return found
     broken = blocks._replace(
         tables=None, why="a text with line breaks within fields, or stray quotes"

@@ -3,9 +3,6 @@
 They lie in arrays, each in a file, which are read again for every pass.
 """
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ordinate._base.writing import Scratch
 from ordinate.files.ondisk.files import check_space, fingerprint, read_into
 from ordinate.files.ondisk.grouped import FolderFile, GroupedFile
 from ordinate.files.ondisk.handles import (
@@ -62,15 +60,11 @@ class UngroupedTriplets(TripletFile):
 
     @cached_property
     def _sorted(self) -> GroupedTriplets:
-        folder = Path(tempfile.mkdtemp(prefix="ordinate-"))
-        try:
-            regroup(self, folder / "grouped")
-            copy = GroupedTriplets(FolderFile(folder / "grouped"), memory_limit=self.memory_limit)
-        except BaseException:
-            shutil.rmtree(folder)
-            raise
-        # Not with this object: a fit may hold on to the copy alone.
-        weakref.finalize(copy, shutil.rmtree, folder, ignore_errors=True)
+        with Scratch() as scratch:
+            folder = scratch.path / "grouped"
+            regroup(self, folder)
+            copy = GroupedTriplets(FolderFile(folder), memory_limit=self.memory_limit)
+            scratch.keep_for(copy)  # not for this object: a fit may hold on to the copy alone
         return copy
 
 
