@@ -3,10 +3,15 @@
 import os
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 
+import pyarrow.csv
 import pytest
+
+from ordinate import readers
+from ordinate.files.maps import read_map
 
 # Python runs this by itself when it starts: Ctrl-C, when a module is about to be imported.
 INTERRUPT = """
@@ -54,9 +59,10 @@ def test_an_interruption_when_a_module_is_imported(tmp_path, way, module, said):
     assert run(tmp_path, way, INTERRUPT.format(module=module, how="interrupt()")) == (130, said)
 
 
-def test_an_interruption_in_a_callback_which_would_swallow_an_exception(tmp_path):
-    how = "globals().pop('thing')"
-    assert run(tmp_path, "module", INTERRUPT.format(module="typer", how=how)) == (130, "")
+@pytest.mark.parametrize(("module", "said"), [("typer", ""), ("pyarrow", SAID)])
+def test_an_interruption_in_a_callback_which_would_swallow_an_exception(tmp_path, module, said):
+    how = "globals().pop('thing'); import time; time.sleep(10)"
+    assert run(tmp_path, "module", INTERRUPT.format(module=module, how=how)) == (130, said)
 
 
 def test_an_interruption_that_is_ignored_stays_so(tmp_path):
@@ -77,3 +83,19 @@ def run(folder, way, site):
         text=True,
     )
     return result.returncode, result.stderr
+
+
+def test_signals_that_come_while_text_is_read_are_left_to_python(tmp_path, monkeypatch):
+    """Arrow handles them itself when it is called from the main thread, and loses some."""
+    usual, of_main = pyarrow.csv.read_csv, []
+
+    def noted(*args, **kwargs):
+        of_main.append(threading.current_thread() is threading.main_thread())
+        return usual(*args, **kwargs)
+
+    monkeypatch.setattr(pyarrow.csv, "read_csv", noted)
+    (tmp_path / "answers.csv").write_text("anchor,near,far\na,b,c\n")
+    (tmp_path / "map.csv").write_text("label,dim1\na,1\nb,2\n")
+    readers.read(tmp_path / "answers.csv")
+    read_map(tmp_path / "map.csv")
+    assert of_main == [False, False]

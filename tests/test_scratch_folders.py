@@ -83,6 +83,33 @@ def test_a_command_that_is_told_twice_to_end_removes_its_scratch(tmp_path):
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["answers.csv"]
 
 
+HELD = """
+import sys
+from ordinate._base.writing import Scratch
+from ordinate.cli import _shell, main
+
+def interrupted(file):
+    scratch = Scratch()
+    scratch.itself = scratch
+    raise KeyboardInterrupt
+
+_shell.refuse_missing = interrupted
+sys.argv = ["ordinate", "check", "answers.csv"]
+main()
+"""
+
+
+def test_a_command_that_is_interrupted_removes_scratch_that_python_would_keep_a_while(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-c", HELD],
+        env={**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(tmp_path))},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 130, ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no locks of folders")
 def test_what_a_kill_left_is_told_of_and_what_is_in_use_is_not(tmp_path):
     child = os.fork()

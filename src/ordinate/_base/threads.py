@@ -113,6 +113,16 @@ def in_order(
         pool.shutdown(cancel_futures=True)
 
 
+def elsewhere(function: Callable[[], Result]) -> Result:
+    """Call a function on a thread of its own.
+
+    Some libraries take over signals while they are called from the main thread: Arrow does while it
+    reads text, and loses those that come at the end.
+    """
+    (result,) = in_order(lambda _: function(), [None], workers=1, ahead=0)
+    return result
+
+
 def ahead(results: Iterator[Result], depth: int) -> Iterator[Result]:
     """Yield what an iterator does, which runs ahead by ``depth`` on a thread of its own."""
     end = object()

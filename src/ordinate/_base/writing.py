@@ -26,6 +26,7 @@ ROOM = 4096  # bytes that are kept free for the mark
 SCRATCH = ".ordinate-"
 LEFT = 60  # seconds after which a scratch folder that nobody holds was left behind
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_remaining: set[Path] = set()  # scratch folders
 
 
 @contextmanager
@@ -195,6 +196,7 @@ class Scratch:
             parent, prefix = Path(tempfile.gettempdir()), SCRATCH.removeprefix(".")
         self.path = parent / f"{prefix}{secrets.token_hex(8)}"
         self._has_owner = False
+        _remaining.add(self.path)
         self._removal = weakref.finalize(self, _remove_at_last, self.path)
         self.path.mkdir(mode=0o700)
         self._lock = _lock(self.path)
@@ -213,8 +215,15 @@ class Scratch:
 
     def _remove(self) -> None:
         _remove(self.path)
+        _remaining.discard(self.path)
         self._removal.detach()
         _unlock(self._lock)
+
+
+def remove_scratch() -> None:
+    """Remove all scratch folders that there still are, before a process ends abruptly."""
+    for folder in list(_remaining):
+        _remove_at_last(folder)
 
 
 def _remove_at_last(folder: Path) -> None:
@@ -223,6 +232,7 @@ def _remove_at_last(folder: Path) -> None:
         _remove(folder)
     except KeyboardInterrupt:
         _remove(folder)
+    _remaining.discard(folder)
 
 
 def _remove(folder: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from ordinate._base.writing import remove_scratch
 from ordinate.cli import _shell as shell
 from ordinate.cli import about, ask, compare, data, fit, maps, place, reproduce
 from ordinate.cli._imports import spare_imports
@@ -62,6 +63,7 @@ def main() -> None:
     """Run the command line, then end at once: to take a large Python apart takes half a second."""
     gc.set_threshold(10_000)  # objects: to look for cycles among those of libraries takes long
     spare_imports()
+    sys.unraisablehook = shell.interrupt_again
     code: str | int | None = 0
     try:
         app()
@@ -69,8 +71,7 @@ def main() -> None:
         code = ended.code
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # all is done
-    if code == shell.INTERRUPTED:
-        sys.exit(code)  # which removes scratch folders that were being made or removed just then
+    remove_scratch()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code if isinstance(code, int) else 0)

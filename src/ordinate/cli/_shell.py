@@ -1,5 +1,6 @@
 """What commands share: options, messages, progress, and errors that need no traceback."""
 
+import _thread
 import csv
 import functools
 import io
@@ -10,6 +11,7 @@ import re
 import shlex
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 OFTEN = 10  # seconds between lines that say what is being done
 MANY = 10  # lines that differ in numbers alone; further ones are not told too often either
 WRONG_USE, UNREADABLE, UNWRITABLE, INTERRUPTED = 2, 3, 4, 130
+AGAIN = 0.02  # seconds after which an interruption that was lost comes again
 
 File = Annotated[
     Path,
@@ -173,6 +176,19 @@ def refuse_missing(file: Path | None) -> None:
 
 def _interrupt(*_: Any) -> NoReturn:
     raise KeyboardInterrupt
+
+
+def interrupt_again(ignored: Any) -> None:
+    """Interrupt a little later what cannot be interrupted now; a hook for ignored exceptions.
+
+    Python ignores exceptions within callbacks of C: numba has some, whenever it compiles.
+    """
+    if ignored.exc_type is KeyboardInterrupt:
+        later = threading.Timer(AGAIN, _thread.interrupt_main, [signal.SIGTERM])
+        later.daemon = True
+        later.start()
+    else:
+        sys.__unraisablehook__(ignored)
 
 
 def _explain(error: Exception) -> tuple[str, int]:

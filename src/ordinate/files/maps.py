@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ordinate._base.messages import Message, Option, some
-from ordinate._base.threads import blocks
+from ordinate._base.threads import blocks, elsewhere
 from ordinate._base.writing import missing_from, whole_file, whole_folder
 
 MAPS = MAP, PARTS = "embedding.csv", "embedding.parquet"  # the map in a folder of results
@@ -261,7 +261,7 @@ def _read_csv(path: str | os.PathLike) -> Any:
 
     options = ConvertOptions(column_types={"label": pa.string()})
     with open(path, "rb") as file:
-        return read_csv(file, convert_options=options)
+        return elsewhere(lambda: read_csv(file, convert_options=options))
 
 
 def _read_parts(path: str | os.PathLike) -> Any:

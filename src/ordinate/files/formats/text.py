@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from ordinate._base.messages import some
+from ordinate._base.threads import elsewhere
 from ordinate.files.formats.cells import column_of, normal
 from ordinate.files.formats.errors import ReadError
 from ordinate.files.formats.names import PARTICIPANT
@@ -191,21 +192,23 @@ def parse_text(
     quoted = b'"' in content
     names = [f"f{i}" for i in range(form.n_columns)]
     try:
-        data = pa.csv.read_csv(
-            pa.BufferReader(content),
-            read_options=pa.csv.ReadOptions(
-                autogenerate_column_names=not inside,
-                column_names=names if inside else None,
-                block_size=1 << 22,
-            ),
-            parse_options=pa.csv.ParseOptions(
-                delimiter=form.delimiter, newlines_in_values=quoted, invalid_row_handler=skip
-            ),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                strings_can_be_null=False,
-                check_utf8=False,
-            ),
+        data = elsewhere(
+            lambda: pa.csv.read_csv(
+                pa.BufferReader(content),
+                read_options=pa.csv.ReadOptions(
+                    autogenerate_column_names=not inside,
+                    column_names=names if inside else None,
+                    block_size=1 << 22,
+                ),
+                parse_options=pa.csv.ParseOptions(
+                    delimiter=form.delimiter, newlines_in_values=quoted, invalid_row_handler=skip
+                ),
+                convert_options=pa.csv.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.string()),
+                    strings_can_be_null=False,
+                    check_utf8=False,
+                ),
+            )
         )
     except pa.ArrowInvalid:
         # A quote may be the reason.
