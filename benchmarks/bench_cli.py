@@ -90,7 +90,7 @@ def parts(folder: Path, options: list[str]) -> Counter[str]:
     for name, seconds in libraries.most_common():
         took[f"import of {name if seconds >= LEAST else 'all else'}"] += seconds
     for stage, seconds in record["seconds"].items():
-        took[re.sub(r", map \d+ of \d+", "", stage)] += seconds
+        took[stage] += seconds
     return took
 
 

@@ -1,11 +1,14 @@
 """Held-out accuracy against chance: noise is called noise, sound answers are not."""
 
+import threading
 from collections import Counter
 
 import numpy as np
 import pytest
 
+import ordinate
 from ordinate import STE, Triplets, answers, metrics, sample_points, sample_triplets
+from ordinate.evaluation import held_out
 from ordinate.evaluation.analysis import analyse
 from ordinate.evaluation.held_out import BETTER, NO_BETTER, TOO_FEW, HeldOut, hold_out
 
@@ -88,11 +91,12 @@ def test_sound_answers_are_asked_for_only_in_doubt():
     told = []
     sure = sample_triplets(sample_points(15, random_state=0), 1500, noise=0.1, random_state=1)
     analyse(QUICK, sure, tell=told.append)
-    assert len(told) == 6
+    stages = ["held-out answers", "the map of all answers"]
+    assert told == stages
     told.clear()
     analyse(QUICK, Triplets(questions(15, 1500, 0), n_items=15), tell=told.append)
-    assert len(told) == 7
-    assert told[5] == "what sound answers to these questions would give"
+    stages.insert(1, "what sound answers to these questions would give")
+    assert told == stages
 
 
 def test_standard_errors_respect_answers_and_weights():
@@ -124,3 +128,31 @@ def test_the_standard_error_is_that_of_new_answers():
     spread = np.std([one.accuracy for one in found])
     assert spread == pytest.approx(np.mean([one.error for one in found]), rel=0.15)
     assert spread > 1.1 * np.sqrt(0.25 / 600)
+
+
+@pytest.mark.parametrize("few", [0, held_out.FEW])
+def test_maps_side_by_side_are_those_that_are_made_one_by_one(monkeypatch, few):
+    triplets = sample_triplets(sample_points(15, random_state=0), 1500, random_state=1)
+    alone = analyse(STE(random_state=0, n_init=1), triplets, random_state=0).held_out
+    monkeypatch.setattr(held_out, "FEW", few)
+    seen, usual = set(), STE.fit
+
+    def fit(self, data):
+        if len(data) < len(triplets):
+            seen.add(threading.current_thread() is threading.main_thread())
+        return usual(self, data)
+
+    monkeypatch.setattr(STE, "fit", fit)
+    with ordinate.threads(2):
+        found = analyse(STE(random_state=0, n_init=1), triplets, random_state=0).held_out
+    assert seen == {not few}
+    assert (found.accuracy, found.log_likelihood) == (alone.accuracy, alone.log_likelihood)
+
+
+def test_whoever_watches_sees_one_map_after_the_other():
+    triplets = sample_triplets(sample_points(15, random_state=0), 1500, random_state=1)
+    seen = set()
+    watched = STE(callback=lambda _: seen.add(threading.current_thread()), random_state=0)
+    with ordinate.threads(2):
+        analyse(watched, triplets, random_state=0)
+    assert seen == {threading.main_thread()}

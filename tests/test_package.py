@@ -1,5 +1,7 @@
 import subprocess
 import sys
+import threading
+import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -142,6 +144,28 @@ with threads(2):
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
     )
     assert (result.stdout, result.returncode) == ("interrupted\n", 0), result.stderr
+
+
+def test_long_tasks_end_when_nobody_wants_them_any_more():
+    """Those that run others, such as a fit with its passes: with the next of these."""
+    from ordinate._base.threads import run
+
+    begun, ended = threading.Event(), threading.Event()
+
+    def task(number):
+        if number == 0:
+            begun.wait()
+            raise ValueError("no")
+        try:
+            begun.set()
+            for _ in range(10_000):
+                run(time.sleep, [0.001])
+        except KeyboardInterrupt:
+            ended.set()
+
+    with ordinate.threads(2), pytest.raises(ValueError, match="no"):
+        run(task, range(2))
+    assert ended.wait(timeout=5)
 
 
 def test_every_module_can_be_the_first_that_is_imported():

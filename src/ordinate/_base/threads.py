@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import Context, copy_context
 from itertools import count, pairwise
-from threading import local
+from threading import Event, local
 from typing import Any, TypeVar
 
 from ordinate._base.arrays import namespace
@@ -24,6 +25,7 @@ _chosen: int | None = None
 _pool: tuple[int, ThreadPoolExecutor] | None = None
 _blas: tuple[int, Any] | None = None
 _inside = local()
+_NEVER = Event()
 
 
 def n_threads() -> int:
@@ -75,20 +77,28 @@ def one_thread() -> Iterator[None]:
 def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:
     """Call ``function`` on every task, on all threads; results are in the order of the tasks."""
     tasks = list(tasks)
+    if getattr(_inside, "unwanted", _NEVER).is_set():
+        raise KeyboardInterrupt
     # A task that runs tasks of its own does so itself: waiting for its own pool would block it.
     if n_threads() == 1 or len(tasks) <= 1:
         return [function(task) for task in tasks]
+    unwanted = Event()
 
-    def call(task: Task) -> Result:
+    def call(context: Context, task: Task) -> Result:
+        _inside.unwanted = unwanted
         with one_thread():
-            return function(task)
+            return context.run(function, task)
 
     try:
-        return list(_executor(n_threads()).map(call, tasks))
-    except KeyboardInterrupt:
-        # A thread that was just being started is not among those that Python ends when it exits:
-        # it would wait for that one, and that one for tasks, forever.
-        _end_pool()
+        # In the context of the caller: those who listen to it listen to all tasks.
+        contexts = [copy_context() for _ in tasks]
+        return list(_executor(n_threads()).map(call, contexts, tasks))
+    except BaseException as error:
+        unwanted.set()  # a long task, which runs others, ends with the next of them
+        if isinstance(error, KeyboardInterrupt):
+            # A thread that was just being started is not among those that Python ends when it
+            # exits: it would wait for that one, and that one for tasks, forever.
+            _end_pool()
         raise
 
 

@@ -111,6 +111,12 @@ class Embedder(UncertainMap, ScikitEstimator):
         """The number of dimensions, checked; the largest, where one is yet to be chosen."""
         return check_whole("n_components", self.n_components)
 
+    @property
+    def _runs_beside_others(self) -> bool:
+        """Whether fits may run at the same time: nobody watches, and they share no GPU."""
+        watched = self.verbose or getattr(self, "callback", None) is not None
+        return not watched and choose_device(getattr(self, "device", None)) == "cpu"
+
     def _n_steps(self, n_items: int) -> int:
         """How many steps of a fit are told, as :mod:`ordinate._base.progress` has it."""
         return 0

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import clone
 from ordinate._base import progress
 from ordinate._base.checks import check_whole, random_generator
 from ordinate._base.messages import Message, Option
+from ordinate._base.threads import run, single_threaded_blas
 from ordinate.data.advice import DIMENSIONS, Problem
 from ordinate.data.summary import Ceiling, ceiling
 from ordinate.data.triplets import Triplets
@@ -36,6 +38,9 @@ FOLDS = 5
 SHARE = 10  # of many triplets, one in so many is held out
 # Triplets above which one fifth is held out, once, where each fit makes a choice of its own.
 MANY_TO_CHOOSE_BY = 20_000
+# Triplets up to which maps are made side by side, each on one thread: a pass over so few leaves the
+# others idle.
+FEW = 200_000
 
 BETTER = "better than chance"
 NO_BETTER = "no better than chance"
@@ -132,10 +137,11 @@ def hold_out(
     plan = _plan(folds, len(triplets), n_answers, unit, estimator._chooses)
     if not plan.n_fits:
         return None, np.full(len(triplets), np.nan)
-    n_steps = plan.n_fits * (1 + estimator._n_steps(triplets.n_items))
+    n_steps = 1 + plan.n_fits * (1 + estimator._n_steps(triplets.n_items))
     progress.expect(n_steps)
     generator = random_generator(random_state)
-    predicted, given = _predictions(estimator, triplets, plan, generator, tell)
+    tell("held-out answers")
+    predicted, given = _predictions(estimator, triplets, plan, generator)
     found = _judge_known(predicted, triplets)
     known = np.isfinite(predicted)
     drawn = drawn_at_random(triplets)
@@ -150,7 +156,7 @@ def hold_out(
         likelihood, curve = judge_probabilities(given[told], triplets[told])
 
     def of_sound_answers() -> Accuracy:
-        progress.expect(1 + n_steps - plan.n_fits)
+        progress.expect(n_steps)
         tell("what sound answers to these questions would give")
         d = estimator.n_components
         d = DIMENSIONS if isinstance(d, Iterable) else d  # where it is yet to be chosen
@@ -208,24 +214,32 @@ def _predictions(
     triplets: Triplets,
     plan: _Plan,
     random_state: Any,
-    tell: Callable[[str], None] = lambda message: None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Which triplets maps get right that were made without their answers, and how likely they were.
 
     NaN where no such map was made; None in place of probabilities where the estimator has none.
     """
-    predicted, given = np.full(len(triplets), np.nan), None
     splits = TripletKFold(plan.n_parts, random_state=random_state).split(triplets)
-    for number, (train, test) in zip(range(plan.n_fits), splits, strict=False):
-        tell(f"held-out answers, map {number + 1} of {plan.n_fits}")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
-            model = clone(estimator).fit(triplets[train])
-        predicted[test] = correct(model.embedding_, triplets.rows[test])
+    parts = list(islice(splits, plan.n_fits))
+
+    def predict(number: int) -> tuple[np.ndarray, np.ndarray | None]:
+        progress.step(f"map {number + 1} of {plan.n_fits}")
+        train, test = parts[number]
+        model = clone(estimator).fit(triplets[train])
+        likely = None
         if hasattr(model, "predict_proba"):
-            given = np.full(len(triplets), np.nan) if given is None else given
-            given[test] = model.predict_proba(triplets[test])[:, 1]
-    return predicted, given
+            likely = model.predict_proba(triplets[test])[:, 1]
+        return correct(model.embedding_, triplets.rows[test]), likely
+
+    side_by_side = len(triplets) <= FEW and estimator._runs_beside_others
+    with warnings.catch_warnings(), single_threaded_blas():
+        warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
+        found = list((run if side_by_side else map)(predict, range(plan.n_fits)))
+    predicted, given = np.full((2, len(triplets)), np.nan)
+    for (_, test), (right, likely) in zip(parts, found, strict=True):
+        predicted[test] = right
+        given[test] = np.nan if likely is None else likely
+    return predicted, None if found[0][1] is None else given
 
 
 def _judge_known(predicted: np.ndarray, triplets: Triplets) -> Accuracy:
