@@ -242,6 +242,7 @@ def test_fit_writes_a_map_for_each_group(fitted):
     assert "Distances in maps of two halves of the answers correlate" in output
     assert "x (10)" in output
     record = json.loads((folder / "map" / "run.json").read_text())
+    assert record["settings"]["folds"] == 2  # not those that judge the groups
     assert record["groups"]["differ"] is True
     assert record["groups"]["skipped"] == {"x": 10}
     assert len(record["split_half"]["correlation"]) == 2

@@ -162,7 +162,7 @@ def fit(
             differing = people.differences(result, source, seed, stages.begin)
         result.participants[:] = people.listed(result.participants, screened, weigh_participants)
         used = {
-            "folds": sum(stage.startswith("held-out") for stage in stages.seconds),
+            "folds": result.held_out.n_maps if result.held_out else 0,
             "device": result.model.device_,
             "random_state": seed,
             **asked_of_people,

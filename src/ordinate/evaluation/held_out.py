@@ -78,6 +78,8 @@ class HeldOut(NamedTuple):
     by_source : BySource or None
         Where some questions were chosen by a map: the accuracy on those drawn at random, of which
         all of the above is then but the verdict, and on chosen ones.
+    n_maps : int
+        How many were fitted, each without the answers that it predicts.
     """
 
     accuracy: float
@@ -92,6 +94,7 @@ class HeldOut(NamedTuple):
     ceiling: Ceiling | None = None
     three_way: ThreeWay | None = None
     by_source: BySource | None = None
+    n_maps: int = 0
 
     def __str__(self) -> str:
         return beside_chance(self.accuracy, self.error, self.ceiling and self.ceiling.high)
@@ -179,6 +182,7 @@ def hold_out(
         ceiling(asked._agreement),
         three_way(predicted[fair], triplets[fair]),
         apart,
+        plan.n_fits,
     )
     return held_out, predicted
 
