@@ -52,10 +52,10 @@ FOLDS = 5  # of the answers that choose, one in so many judges the maps of the o
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
 SHOWN = 2  # dimensions of a map, where answers are too few to choose them
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
-# Ridges of the first maps, the first at which items have places along every dimension: where answers
-# are few, a larger one draws all items together, and no descent from there leaves that place.
+# Ridges of the first maps, of which the first serves that leaves items apart: where answers are few,
+# a large one draws all of them to one place, and no descent from there leaves it.
 FIRST_RIDGES = (1.0, 0.1, 0.01)
-FLAT = 0.01  # spread of items along a dimension below which they have none, in the loss's own unit
+APART = 0.01  # spread of items along some dimension, in the loss's own unit
 
 
 class OrdinalEmbedding(LikelihoodEmbedder):
@@ -402,7 +402,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         return parts
 
     def _first_map(self, triplets: Triplets, generator: np.random.Generator) -> np.ndarray:
-        """Map a part of the answers, with a ridge that leaves no dimension flat."""
+        """Map a part of the answers, with a ridge that leaves items apart."""
         power, slope = FIRST
         for ridge in FIRST_RIDGES:
             first = self._maker(
@@ -417,7 +417,7 @@ class OrdinalEmbedding(LikelihoodEmbedder):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
                 points = np.nan_to_num(first.fit(triplets).embedding_)
-            if points.std(axis=0).min() > FLAT:
+            if points.std(axis=0).max() > APART:
                 break
         return points
 
