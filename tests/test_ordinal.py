@@ -166,7 +166,7 @@ def test_few_clear_answers_are_not_mapped_to_one_place(n, m, least):
     """Four answers per item once gave a map of no size, and a ridge of 1e9."""
     scores = []
     for seed in range(3):
-        points, triplets = answers("none", n=n, m=m, seed=seed)
+        _, triplets = answers("none", n=n, m=m, seed=seed)
         _, unseen = answers("none", n=n, m=4000, seed=seed)
         model = OrdinalEmbedding(random_state=0).fit(triplets)
         assert model.maker_["regularization"] < 1e3
