@@ -98,3 +98,22 @@ def test_very_few_and_very_many_answers_of_one_person():
 def test_unbalanced_anchors():
     rows = [[0, 1 + i % 5, 6 + i % 3] for i in range(60)] + [[i, 0, i % 8 + 1] for i in range(3, 8)]
     assert found(Triplets(rows), "anchors are unbalanced: one has 60 rows")
+
+
+def test_many_answers_to_few_questions_are_few_questions():
+    few, many = asked(0.1, 100).rows, asked(0.1, 2000).rows
+    often = Triplets(np.repeat(few, 20, axis=0), n_items=20)
+    (told,) = found(often, "are to")
+    assert told.severity == "warning"
+    assert told.what.startswith("2,000 answers are to 98 questions: a map in 2 dimensions needs")
+    assert not found(Triplets(many, n_items=20), "are to")
+    # Of four items there are but 12 questions to ask.
+    every = [[a, b, c] for a in range(4) for b in range(4) for c in range(b) if a not in (b, c)]
+    every = Triplets([row for row in every if len(set(row)) == 3] * 5, n_items=4)
+    assert not found(every, "are to")
+
+
+def test_as_many_answers_as_are_needed_are_not_few():
+    rows = sample_triplets(sample_points(18, random_state=0), 150, random_state=0).rows
+    assert not found(Triplets(rows, n_items=18), "about 150")
+    assert found(Triplets(rows[1:], n_items=18), "needs about 150")

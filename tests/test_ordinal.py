@@ -161,6 +161,30 @@ def test_where_answers_are_few_the_ridge_pays():
     assert relative_error(ours.embedding_, points) < relative_error(plain.embedding_, points)
 
 
+@pytest.mark.parametrize(("n", "m", "least"), [(10, 40, 0.7), (30, 120, 0.65)])
+def test_few_clear_answers_are_not_mapped_to_one_place(n, m, least):
+    """Four answers per item once gave a map of no size, and a ridge of 1e9."""
+    scores = []
+    for seed in range(3):
+        _, triplets = answers("none", n=n, m=m, seed=seed)
+        _, unseen = answers("none", n=n, m=4000, seed=seed)
+        model = OrdinalEmbedding(random_state=0).fit(triplets)
+        assert model.maker_["regularization"] < 1e3
+        scores.append(model.score(unseen.rows))
+    assert np.mean(scores) > least
+
+
+def test_few_answers_make_nothing_certain():
+    """Answers that are all predicted rightly once gave unseen ones a probability of 1e-308."""
+    points, triplets = answers("none", n=10, m=20)
+    for weight in (None, np.full(20, 1e-3)):
+        store = store_of(Triplets(triplets.rows, n_items=10, weight=weight))
+        found = fit_response([(store, points)], power_family(1.0, 1.0, 0.0))
+        assert found.lapse >= 1 / 21
+    often = store_of(Triplets(triplets.rows, n_items=10, weight=np.full(20, 50.0)))
+    assert fit_response([(often, points)], power_family(1.0, 1.0, 0.0)).lapse < 0.01
+
+
 def test_probabilities_of_unseen_answers_are_calibrated():
     _, triplets = answers(Power(power=0.5, slope=1.0, lapse=0.1), m=30_000)
     fitted, unseen = triplets[:10_000], triplets[10_000:]

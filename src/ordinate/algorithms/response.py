@@ -99,7 +99,10 @@ def fit_response(
     power, slope, lapse = loss.shape
     gain = math.log(slope) + math.log(spread) + (power - 1) * math.log1p(spread)
     begin = np.array([math.log(spread), power, gain, max(lapse, LEAST_LAPSE)])
-    limits = np.array([np.log(np.square(SCALES) * given), powers, np.log(GAINS), LAPSES])
+    # However clear so many answers are, the next may be given at random: one never knows less.
+    n_answers = max(total, sum(len(store) for store, _ in seen))
+    lapses = (1 / (1 + n_answers), LAPSES[1])
+    limits = np.array([np.log(np.square(SCALES) * given), powers, np.log(GAINS), lapses])
     options = {"maxiter": 100, "ftol": 1e-7}
     found = minimize(
         value,

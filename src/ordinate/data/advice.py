@@ -15,6 +15,8 @@ SEVERITIES = ("error", "warning", "note")
 # A map in d dimensions needs of the order of d n log2(n) answers: each gives at most one bit, and
 # an item is placed by a search through the others, log2(n) bits along each dimension.
 DIMENSIONS = 2
+# Answers per question from which most held-out answers are to questions that a map was fitted to.
+OFTEN = 2
 # Below this many pairs of answers the consistency itself is uncertain by more than 0.05.
 ENOUGH_PAIRS = 100
 # Two answers that agree in 60 % of cases mean that 28 % of the answers are wrong.
@@ -114,13 +116,23 @@ def _items(triplets: Triplets, summary: Summary) -> Iterator[Problem]:
 
 def _amount(triplets: Triplets, summary: Summary, d: int) -> Iterator[Problem]:
     n_answers = _n_answers(triplets)
-    needed = d * summary.n_items * np.log2(summary.n_items)
+    n = summary.n_items
+    needed = round(d * n * np.log2(n))
+    wanted = f"a map in {d} dimension{'s' * (d > 1)} needs about {needed:,}"
     if n_answers < needed:
         yield Problem(
             "warning",
-            f"{n_answers:,.0f} answers about {summary.n_items:,} items are few: a map in "
-            f"{d} dimension{'s' * (d > 1)} needs about {needed:,.0f}",
+            f"{n_answers:,.0f} answers about {n:,} items are few: {wanted}",
             "collect more answers, or ask about fewer items",
+        )
+    elif summary.n_questions < min(needed, n * (n - 1) * (n - 2) // 2, n_answers / OFTEN):
+        yield Problem(
+            "warning",
+            f"{n_answers:,.0f} answers are to {summary.n_questions:,} questions: {wanted} "
+            "different ones",
+            "ask other questions rather than the same ones again; until then, held-out answers "
+            "are to questions that maps know, and make maps, and further dimensions, look better "
+            "than they are",
         )
     mentions = np.bincount(triplets.rows.ravel(), minlength=triplets.n_items)
     # An item in fewer rows than it has coordinates, plus one, can be moved without breaking any.

@@ -52,6 +52,10 @@ FOLDS = 5  # of the answers that choose, one in so many judges the maps of the o
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
 SHOWN = 2  # dimensions of a map, where answers are too few to choose them
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
+# Ridges of the first maps, of which the first serves that leaves items apart: where answers are few,
+# a large one draws all of them to one place, and no descent from there leaves it.
+FIRST_RIDGES = (1.0, 0.1, 0.01)
+APART = 0.01  # spread of items along some dimension, in the loss's own unit
 
 
 class OrdinalEmbedding(LikelihoodEmbedder):
@@ -391,23 +395,31 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         parts = []
         for k in range(n_parts):
             fitted, others = triplets[fold != k], triplets[fold == k]
-            power, slope = FIRST
+            start = self._first_map(fitted, generator)
+            judging = store_of(others, self.backend, self.device_)
+            stored = store_of(fitted, self.backend, self.device_)
+            parts.append(Part(stored, judging, others, start))
+        return parts
+
+    def _first_map(self, triplets: Triplets, generator: np.random.Generator) -> np.ndarray:
+        """Map a part of the answers, with a ridge that leaves items apart."""
+        power, slope = FIRST
+        for ridge in FIRST_RIDGES:
             first = self._maker(
                 power,
                 slope,
                 lapse=LAPSE,
-                regularization=1.0,
+                regularization=ridge,
                 n_items=None,
                 random_state=generator,
                 verbose=0,
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit to all triplets warns of the same
-                start = np.nan_to_num(first.fit(fitted).embedding_)
-            judging = store_of(others, self.backend, self.device_)
-            stored = store_of(fitted, self.backend, self.device_)
-            parts.append(Part(stored, judging, others, start))
-        return parts
+                points = np.nan_to_num(first.fit(triplets).embedding_)
+            if points.std(axis=0).max() > APART:
+                break
+        return points
 
     def describe_choice(self) -> str:
         """Say in one sentence what was chosen, why, and how close the next best comes.
