@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count, pairwise
-from threading import local
+from threading import Lock, local
 from typing import Any, TypeVar
 
 from ordinate._base.arrays import namespace
@@ -22,6 +22,7 @@ Result = TypeVar("Result")
 
 _chosen: int | None = None
 _pool: tuple[int, ThreadPoolExecutor] | None = None
+_handing_out = Lock()  # tasks to the pool, which another thread must not end meanwhile
 _blas: tuple[int, Any] | None = None
 _inside = local()
 
@@ -84,11 +85,14 @@ def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Resul
             return function(task)
 
     try:
-        return list(_executor(n_threads()).map(call, tasks))
+        with _handing_out:
+            results = _executor(n_threads()).map(call, tasks)
+        return list(results)
     except KeyboardInterrupt:
         # A thread that was just being started is not among those that Python ends when it exits:
         # it would wait for that one, and that one for tasks, forever.
-        _end_pool()
+        with _handing_out:
+            _end_pool()
         raise
 
 
@@ -151,8 +155,8 @@ def _end_pool() -> None:
 
 def _forget_pool() -> None:
     """Leave the pool to the process that has its threads; one that was forked off has none."""
-    global _pool
-    _pool = None
+    global _pool, _handing_out
+    _pool, _handing_out = None, Lock()
 
 
 if hasattr(os, "register_at_fork"):
