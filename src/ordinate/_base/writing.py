@@ -254,6 +254,8 @@ def _remove(folder: Path) -> None:
         return
     try:
         shutil.rmtree(folder)
+    except FileNotFoundError:  # what a worker of Dask had there, who removes it, too
+        _remove(folder)
     except PermissionError:
         for inside, _, _ in os.walk(folder):
             os.chmod(inside, 0o700)
