@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ordinate
+from ordinate._base import threads
 from ordinate._base.optional import require
 from ordinate.kernels import backends
 
@@ -166,6 +167,24 @@ def test_long_tasks_end_when_nobody_wants_them_any_more():
     with ordinate.threads(2), pytest.raises(ValueError, match="no"):
         run(task, range(2))
     assert ended.wait(timeout=5)
+
+
+def test_threads_that_want_different_numbers_of_threads_do_not_disturb_each_other(monkeypatch):
+    """One of them ends the pool of the other, who may just be handing out tasks."""
+    wanted, found = threading.local(), []
+
+    def run_tasks(number):
+        wanted.number = number
+        for _ in range(200):
+            found.append(threads.run(abs, range(100)))
+
+    monkeypatch.setattr(threads, "n_threads", lambda: wanted.number)
+    both = [threading.Thread(target=run_tasks, args=[number]) for number in (2, 3)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert found == [list(range(100))] * 400
 
 
 def test_every_module_can_be_the_first_that_is_imported():

@@ -1,5 +1,6 @@
 """Scratch folders: removed whenever an interruption comes, and told of where a kill left one."""
 
+import errno
 import gc
 import os
 import shutil
@@ -108,6 +109,45 @@ def test_a_command_that_is_interrupted_removes_scratch_that_python_would_keep_a_
     )
     assert ended.returncode == 130, ended.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+FORKED = """
+import os, sys
+from ordinate._base.writing import Scratch
+
+class Owner: pass
+
+scratch, owner = Scratch(), Owner()
+scratch.keep_for(owner)
+if os.fork() == 0:
+    sys.exit()
+os.wait()
+print(scratch.path.exists())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_process_that_was_forked_off_leaves_scratch_to_its_parent(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-c", FORKED],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (ended.stdout, ended.stderr) == ("True\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_scratch_that_cannot_be_removed_at_the_end_is_told_of_and_no_error(tmp_path, monkeypatch):
+    def refused(folder):
+        raise OSError(errno.ENOTEMPTY, "Directory not empty")
+
+    scratch = writing.Scratch(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", refused)
+        with pytest.warns(UserWarning, match="delete it") as told:
+            writing.remove_scratch()
+    assert str(scratch.path) in str(told[0].message)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no locks of folders")

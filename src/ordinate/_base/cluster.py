@@ -6,6 +6,8 @@ worker held is made again, by others, if it is lost.
 
 import ctypes
 import logging
+import multiprocessing
+import os
 import platform
 import pydoc
 import re
@@ -21,6 +23,7 @@ from ordinate._base.messages import Message, Option
 from ordinate._base.optional import require
 from ordinate._base.threads import blocks, one_thread
 from ordinate._base.trees import in_tree
+from ordinate._base.writing import Scratch
 
 Delayed = Any  # a task that is yet to run, or the value of one that has
 NEEDED = ("ordinate",)
@@ -54,9 +57,21 @@ class Cluster:
                 "triplets on a cluster need a client of it: make one before, as in "
                 "dask.distributed.Client('tcp://host:8786'), or Client(n_workers=4) on this machine"
             ) from None
+        if not isinstance(self.client, distributed.Client) or self.client.asynchronous:
+            raise TypeError(
+                "client must be a distributed.Client that is not asynchronous, as in "
+                f"Client('tcp://host:8786'); got {self.client!r}"
+            )
+        self._refuse_closed()
         if self.client not in _checked:
             check_workers(self.client)
             _checked.add(self.client)
+
+    def _refuse_closed(self) -> None:
+        if self.client.status in ("closing", "closed"):
+            raise ValueError(
+                "the client of the cluster is closed: make another, and open the triplets with it"
+            )
 
     def share(self, value: Any) -> Delayed:
         """Return a value as a task: one worker gets it, and others get it from that one."""
@@ -87,9 +102,11 @@ class Cluster:
         What they are made of may be let go afterwards; not before, since the scheduler takes note
         of new tasks later than of what is no longer wanted.
         """
+        distributed = require("distributed", extra="dask")
         with _large_values():
             found = list(self.client.persist(tasks))
-        require("distributed", extra="dask").wait(found)
+        with _let_go_if_interrupted(distributed.futures_of(found)):
+            distributed.wait(found)
         return found
 
     def results(self, tasks: list[Delayed], what: str = "") -> list[Any]:
@@ -98,7 +115,8 @@ class Cluster:
             progress.note(what)
         with _large_values():
             futures = self.client.compute(tasks)
-        return self.client.gather(futures)
+        with _let_go_if_interrupted(futures):
+            return self.client.gather(futures)
 
     def has_room(self, n_bytes: float) -> bool:
         """Whether the memory of all workers has room for so much data."""
@@ -121,6 +139,7 @@ class Cluster:
 
     def _workers(self) -> list[tuple[float, int]]:
         """Memory and threads of each worker, as the scheduler knows them."""
+        self._refuse_closed()
         found = self.client.scheduler_info(n_workers=-1)["workers"].values()
         if not found:  # all of them may be about to come back
             wait_for_worker(self.client)
@@ -187,6 +206,17 @@ def _large_values() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _let_go_if_interrupted(futures: list[Any]) -> Iterator[None]:
+    """Have the cluster end tasks that nobody waits for, though a traceback may hold on to them."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for future in futures:
+            future.release()
+        raise
+
+
 def wait_for_worker(client: Any) -> None:
     """Wait until there is a worker, or raise."""
     try:
@@ -245,7 +275,6 @@ def connected(where: str) -> Iterator[Any]:
     where : str
         As in "tcp://host:8786", or "local:4" for four processes of one thread on this machine.
     """
-    distributed = require("distributed", extra="dask")
     local = re.fullmatch(r"local:([1-9]\d{0,3})", where)
     if local is None and not re.fullmatch(r"\w+://.+:\d+", where):
         raise ValueError(
@@ -255,19 +284,41 @@ def connected(where: str) -> Iterator[Any]:
                 f"workers on this machine; got {where}",
             )
         )
+    config = require("dask", extra="dask").config
+    with Scratch() as scratch, config.set({"temporary-directory": str(scratch.path)}):
+        try:
+            client = _client(where, local and int(local[1]))
+            try:
+                yield client
+            except Exception:
+                client.close()
+                raise
+            client.close()
+        except KeyboardInterrupt:
+            # No farewells: they take seconds, and another interruption would cut them short.
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
+
+
+def _client(where: str, n_workers: int | None) -> Any:
+    """Connect to a scheduler, or start one here."""
+    distributed = require("distributed", extra="dask")
+    # It would tell of tasks that an interruption ends.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     try:
-        if local is None:
-            client = distributed.Client(where, timeout=ANSWERING)
-        else:
-            client = distributed.Client(
-                n_workers=int(local[1]),
-                threads_per_worker=1,
-                dashboard_address=":0",  # any that is free: it is shown
-                silence_logs=logging.ERROR,
-            )
+        if n_workers is None:
+            return distributed.Client(where, timeout=ANSWERING)
+        # The process that removes semaphores after an interruption would tell of them.
+        told = (os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker")
+        os.environ["PYTHONWARNINGS"] = ",".join(filter(None, told))
+        return distributed.Client(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            dashboard_address=":0",  # any that is free: it is shown
+            silence_logs=logging.ERROR,
+        )
     except OSError as error:
         raise ValueError(
             f"no scheduler answers at {where} ({error}): start one, as in `dask scheduler`"
         ) from None
-    with client:
-        yield client

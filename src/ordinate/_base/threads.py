@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from itertools import count, pairwise
-from threading import Event, local
+from threading import Event, Lock, local
 from typing import Any, TypeVar
 
 from ordinate._base.arrays import namespace
@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 
 _chosen: int | None = None
 _pool: tuple[int, ThreadPoolExecutor] | None = None
+_handing_out = Lock()  # tasks to the pool, which another thread must not end meanwhile
 _blas: tuple[int, Any] | None = None
 _inside = local()
 _NEVER = Event()
@@ -92,13 +93,16 @@ def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Resul
     try:
         # In the context of the caller: those who listen to it listen to all tasks.
         contexts = [copy_context() for _ in tasks]
-        return list(_executor(n_threads()).map(call, contexts, tasks))
+        with _handing_out:
+            results = _executor(n_threads()).map(call, contexts, tasks)
+        return list(results)
     except BaseException as error:
         unwanted.set()  # a long task, which runs others, ends with the next of them
         if isinstance(error, KeyboardInterrupt):
             # A thread that was just being started is not among those that Python ends when it
             # exits: it would wait for that one, and that one for tasks, forever.
-            _end_pool()
+            with _handing_out:
+                _end_pool()
         raise
 
 
@@ -161,8 +165,8 @@ def _end_pool() -> None:
 
 def _forget_pool() -> None:
     """Leave the pool to the process that has its threads; one that was forked off has none."""
-    global _pool
-    _pool = None
+    global _pool, _handing_out
+    _pool, _handing_out = None, Lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -26,7 +26,7 @@ ROOM = 4096  # bytes that are kept free for the mark
 SCRATCH = ".ordinate-"
 LEFT = 60  # seconds after which a scratch folder that nobody holds was left behind
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_remaining: set[Path] = set()  # scratch folders
+_remaining: set[Path] = set()  # scratch folders of this process
 
 
 @contextmanager
@@ -203,7 +203,7 @@ class Scratch:
 
     def keep_for(self, owner: object) -> None:
         """Remove it with an owner, instead of at the end of the context."""
-        weakref.finalize(owner, self._remove)
+        weakref.finalize(owner, self._remove_at_last)
         self._has_owner = True
 
     def __enter__(self) -> "Scratch":
@@ -219,6 +219,11 @@ class Scratch:
         self._removal.detach()
         _unlock(self._lock)
 
+    def _remove_at_last(self) -> None:
+        if self._removal.alive:
+            self._removal()
+            _unlock(self._lock)
+
 
 def remove_scratch() -> None:
     """Remove all scratch folders that there still are, before a process ends abruptly."""
@@ -228,11 +233,19 @@ def remove_scratch() -> None:
 
 def _remove_at_last(folder: Path) -> None:
     """Remove what an interruption left; another one comes too late."""
+    if folder not in _remaining:
+        return
     try:
         _remove(folder)
     except KeyboardInterrupt:
         _remove(folder)
+    except OSError as error:  # such as a file that is open, on some systems
+        warnings.warn(f"{folder} cannot be removed ({error}): delete it", stacklevel=2)
     _remaining.discard(folder)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_remaining.clear)
 
 
 def _remove(folder: Path) -> None:
@@ -241,6 +254,8 @@ def _remove(folder: Path) -> None:
         return
     try:
         shutil.rmtree(folder)
+    except FileNotFoundError:  # what a worker of Dask had there, who removes it, too
+        _remove(folder)
     except PermissionError:
         for inside, _, _ in os.walk(folder):
             os.chmod(inside, 0o700)

@@ -52,8 +52,8 @@ FOLDS = 5  # of the answers that choose, one in so many judges the maps of the o
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
 SHOWN = 2  # dimensions of a map, where answers are too few to choose them
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
-# Ridges of the first maps, of which the first serves that leaves items apart: where answers are few,
-# a large one draws all of them to one place, and no descent from there leaves it.
+# Ridges of the first maps, of which the first serves that leaves items apart: where answers are
+# few, a large one draws all of them to one place, and no descent from there leaves it.
 FIRST_RIDGES = (1.0, 0.1, 0.01)
 APART = 0.01  # spread of items along some dimension, in the loss's own unit
 

@@ -121,23 +121,47 @@ def _row_groups(path: str) -> tuple[list[RowGroups], bool]:
             "and far, and the fast layout, which `ordinate convert --fast` makes of any other file"
         )
     found: list[RowGroups] = []
+    kinds: dict[str, str] = {}
     weighted: dict[bool, str] = {}
     others: dict[str, None] = {}
     for file in files:
         with reading(Path(file)), system.open(file) as opened:
             metadata = pq.ParquetFile(opened).metadata
-            names = metadata.schema.to_arrow_schema().names
+            schema, seal = metadata.schema.to_arrow_schema(), partitions.seal_of(opened)
+        names = schema.names
         refuse_missing(names, file)
+        for name in COLUMNS:
+            kinds.setdefault(_kind(schema.field(name).type), f"{name} of {file}")
         weighted["weight" in names] = file
         columns = (*COLUMNS, "weight") if "weight" in names else COLUMNS
         others |= dict.fromkeys(name for name in names if name not in columns)
         url = system.unstrip_protocol(file)
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
-        found += [RowGroups(url, together, columns) for together in _together(sizes)]
+        found += [RowGroups(url, together, columns, seal) for together in _together(sizes)]
     if len(weighted) > 1:
         raise ReadError(f"{weighted[True]} has weights, and {weighted[False]} has none")
+    kinds.pop("nothing", None)
+    if len(kinds) > 1 or not kinds.keys() <= {"numbers", "text"}:
+        held = "; ".join(f"{where} holds {kind}" for kind, where in kinds.items())
+        raise ReadError(
+            f"{path}: labels must be either text in all files and columns, or numbers: {held}"
+        )
     tell_of_left_out(path, list(others))
     return found, True in weighted
+
+
+def _kind(of_column: Any) -> str:
+    """Say what labels a column of Arrow holds."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(of_column):
+        return _kind(of_column.value_type)
+    if pa.types.is_integer(of_column) or pa.types.is_floating(of_column):
+        return "numbers"
+    if pa.types.is_null(of_column):
+        return "nothing"
+    kind = str(of_column)
+    return "text" if kind in ("string", "large_string", "string_view") else kind
 
 
 def _together(sizes: list[int]) -> list[tuple[int, ...]]:
@@ -167,6 +191,8 @@ def _partitioned(
     call = cluster.call
     sizes = [call(partitions.size_of, table) for table in tables]
     items, shared = None, None
+    if not tables:
+        raise ValueError(f"{path}: there are no triplets")
     if not are_ids:
         each = [call(partitions.labels_of, *part) for part in zip(tables, where, strict=True)]
         labels, *n_rows = cluster.results(

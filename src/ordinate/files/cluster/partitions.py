@@ -3,6 +3,7 @@
 A partition that is made anew, since a worker was lost or has no room for it, is the same as before.
 """
 
+import os
 import socket
 import zlib
 from functools import lru_cache
@@ -64,6 +65,7 @@ class RowGroups(NamedTuple):
     path: str
     groups: tuple[int, ...]
     columns: tuple[str, ...]
+    seal: int  # of the file that the client opened
 
     def __str__(self) -> str:
         first, last = self.groups[0], self.groups[-1]
@@ -80,7 +82,10 @@ class RowGroups(NamedTuple):
         for group in self.groups:
             try:
                 with fsspec.open(self.path, "rb") as file:
-                    found = pq.ParquetFile(file).read_row_group(
+                    opened = pq.ParquetFile(file)
+                    if seal_of(file) != self.seal:
+                        raise ValueError("it is another file than the one that was opened")
+                    found = opened.read_row_group(
                         group, columns=list(self.columns), use_threads=False
                     )
             except Exception as error:  # decoders raise errors of many kinds at broken files
@@ -90,6 +95,14 @@ class RowGroups(NamedTuple):
                 ) from error
             tables.append(found)
         return pa.concat_tables(tables)
+
+
+def seal_of(file: Any) -> int:
+    """Return a checksum of a Parquet file's footer, which says what lies where."""
+    file.seek(-8, os.SEEK_END)
+    n_bytes = int.from_bytes(file.read(4), "little")
+    file.seek(-8 - n_bytes, os.SEEK_END)
+    return zlib.crc32(file.read(n_bytes))
 
 
 def read_groups(groups: RowGroups) -> Any:
@@ -109,7 +122,10 @@ def labels_of(table: Any, where: str) -> np.ndarray:
     """
     with naming(where):
         columns = {name: table[name] for name in COLUMNS} if len(table) else {}
-        return label_array(labels_in(columns))
+        found = labels_in(columns)
+        if "" in found and hasattr(table, "column_names"):  # of a file
+            raise ReadError(f"{where}: an item has no name: give it one, or remove its rows")
+        return label_array(found)
 
 
 def either(labels: np.ndarray, more: np.ndarray) -> np.ndarray:
@@ -164,8 +180,11 @@ class naming:  # noqa: N801  # as a statement reads
         pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, ValueError) and not isinstance(error, ReadError):
-            raise ValueError(f"{self.where}: {error}") from error
+        if isinstance(error, KeyError):
+            raise ReadError(f"{self.where}: there is no column {error}") from error
+        for kind in (ValueError, TypeError):
+            if isinstance(error, kind) and not isinstance(error, ReadError):
+                raise kind(f"{self.where}: {error}") from error
 
 
 # The fast layout
