@@ -143,9 +143,10 @@ def test_scratch_that_cannot_be_removed_at_the_end_is_told_of_and_no_error(tmp_p
         raise OSError(errno.ENOTEMPTY, "Directory not empty")
 
     scratch = writing.Scratch(tmp_path)
-    with monkeypatch.context() as patch, pytest.warns(UserWarning, match="delete it") as told:
+    with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", refused)
-        writing.remove_scratch()
+        with pytest.warns(UserWarning, match="delete it") as told:
+            writing.remove_scratch()
     assert str(scratch.path) in str(told[0].message)
 
 

@@ -192,7 +192,7 @@ def _partitioned(
     sizes = [call(partitions.size_of, table) for table in tables]
     items, shared = None, None
     if not tables:
-        n_rows = []
+        n_rows, n_items = [], 0
     elif not are_ids:
         each = [call(partitions.labels_of, *part) for part in zip(tables, where, strict=True)]
         labels, *n_rows = cluster.results(
