@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Any
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate._base import progress
 from ordinate._base.arrays import beside, on_host
 from ordinate._base.checks import check_callback, check_number, random_generator
-from ordinate._base.messages import Either, Message, Option
+from ordinate._base.messages import Either, Message, Option, counted
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, judge_dimensions
 from ordinate.algorithms.optimise import Step
@@ -52,8 +52,8 @@ FOLDS = 5  # of the answers that choose, one in so many judges the maps of the o
 SEVERAL = 100_000  # rows, in all, of the parts that are judged in turn: fewer answers, more parts
 SHOWN = 2  # dimensions of a map, where answers are too few to choose them
 FIRST = (0.5, 0.1)  # power and slope of the loss of the first maps
-# Ridges of the first maps, of which the first serves that leaves items apart: where answers are few,
-# a large one draws all of them to one place, and no descent from there leaves it.
+# Ridges of the first maps, of which the first serves that leaves items apart: where answers are
+# few, a large one draws all of them to one place, and no descent from there leaves it.
 FIRST_RIDGES = (1.0, 0.1, 0.01)
 APART = 0.01  # spread of items along some dimension, in the loss's own unit
 
@@ -301,6 +301,9 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     def _most_components(self) -> int:
         if isinstance(self.n_components, str):
             return 1  # those that there are too few items for are not tried
+        if isinstance(self.n_components, Iterator):
+            rule = " must be a list, a range or the like, which can be read again"
+            raise ValueError(Message(Option("n_components"), rule))
         if isinstance(self.n_components, Iterable):
             return max(check_dimensions("n_components", self.n_components))
         return super()._most_components()
@@ -383,8 +386,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         if groups.max() + 1 < FOLDS:
             raise ValueError(
                 Message(
-                    f"{int(groups.max()) + 1} answers cannot choose what makes a map: {FOLDS} are "
-                    "the least, and some hundreds are better; ",
+                    f"{counted(int(groups.max()) + 1, 'answer')} cannot choose what makes a map: "
+                    f"{FOLDS} are the least, and some hundreds are better; ",
                     Either("STE", "--method ste"),
                     " needs no choice",
                 )
