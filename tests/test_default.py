@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ordinate
-from ordinate import STE, OrdinalEmbedding, ondisk, sample_points, sample_triplets
+from ordinate import STE, OrdinalEmbedding, Triplets, ondisk, sample_points, sample_triplets
 from ordinate.cli import app
 from ordinate.estimators.methods import choose
 from ordinate.evaluation import held_out
@@ -158,3 +158,16 @@ def test_a_choice_in_a_sentence():
         "them) than power 0.5, slope 0.3, ridge 0.0213, and behind its log-likelihood by no more "
         "than 0.0010 ± 0.0012"
     )
+
+
+def test_one_answer_is_one_answer():
+    one = Triplets(some_triplets().rows, answer=np.zeros(len(some_triplets()), int))
+    with pytest.raises(ValueError, match="1 answer cannot choose"):
+        OrdinalEmbedding().fit(one)
+    with pytest.raises(ValueError, match="1 answer is too few: name the number"):
+        ordinate.choose_dimension(one)
+
+
+def test_dimensions_to_choose_among_can_be_read_again():
+    with pytest.raises(ValueError, match="n_components must be a list, a range"):
+        OrdinalEmbedding(d for d in (1, 2)).fit(some_triplets())

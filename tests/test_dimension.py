@@ -154,7 +154,7 @@ def test_dimensions_that_cannot_be_tried_are_refused(dimensions, message):
 
 
 def test_a_handful_of_answers_is_refused():
-    with pytest.raises(ValueError, match="there are 9 answers: name the number of dimensions"):
+    with pytest.raises(ValueError, match="9 answers are too few: name the number of dimensions"):
         choose_dimension([[0, 1, 2]] * 9)
 
 

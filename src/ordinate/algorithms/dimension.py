@@ -15,7 +15,7 @@ import numpy as np
 from ordinate._base.arrays import on_host
 from ordinate._base.checks import check_choice, check_whole, random_generator
 from ordinate._base.device import choose_device
-from ordinate._base.messages import Message, Option
+from ordinate._base.messages import Message, Option, counted
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.dimension_choice import LEAST_BITS, DimensionChoice, Tried
 from ordinate.algorithms.response import fit_response
@@ -166,7 +166,8 @@ def _parts(
     if n_answers < FOLDS:
         raise ValueError(
             f"unseen answers choose the number of dimensions, one part in {FOLDS} at a time, and "
-            f"there are {n_answers} answers: name the number of dimensions"
+            f"{counted(n_answers, 'answer is', 'answers are')} too few: name the number of "
+            "dimensions"
         )
     fold = shuffled_folds(groups, np.full(FOLDS, 1 / FOLDS), generator)
     n_parts = int(np.clip(SEVERAL // len(triplets), LEAST_PARTS, FOLDS))

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Any
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ordinate._base import progress
 from ordinate._base.arrays import beside, on_host
 from ordinate._base.checks import check_callback, check_number, random_generator
-from ordinate._base.messages import Either, Message, Option
+from ordinate._base.messages import Either, Message, Option, counted
 from ordinate._base.threads import single_threaded_blas
 from ordinate.algorithms.dimension import DimensionChoice, check_dimensions, judge_dimensions
 from ordinate.algorithms.optimise import Step
@@ -301,6 +301,9 @@ class OrdinalEmbedding(LikelihoodEmbedder):
     def _most_components(self) -> int:
         if isinstance(self.n_components, str):
             return 1  # those that there are too few items for are not tried
+        if isinstance(self.n_components, Iterator):
+            rule = " must be a list, a range or the like, which can be read again"
+            raise ValueError(Message(Option("n_components"), rule))
         if isinstance(self.n_components, Iterable):
             return max(check_dimensions("n_components", self.n_components))
         return super()._most_components()
@@ -383,8 +386,8 @@ class OrdinalEmbedding(LikelihoodEmbedder):
         if groups.max() + 1 < FOLDS:
             raise ValueError(
                 Message(
-                    f"{int(groups.max()) + 1} answers cannot choose what makes a map: {FOLDS} are "
-                    "the least, and some hundreds are better; ",
+                    f"{counted(int(groups.max()) + 1, 'answer')} cannot choose what makes a map: "
+                    f"{FOLDS} are the least, and some hundreds are better; ",
                     Either("STE", "--method ste"),
                     " needs no choice",
                 )
